@@ -1,5 +1,5 @@
-//! Solves M ψ = η on a gauge configuration, for a point source, on an OpenCL device and on the CPU reference, and compares the residual
-//! histories as integers. `cargo run --release --example wilson_solve [CONFIGURATION.nersc]`
+//! Solves M ψ = η for a point source on a gauge configuration, on an OpenCL device and on the CPU reference, and compares the residual histories bit
+//! for bit: `cargo run --release --example wilson_solve [CONFIGURATION.nersc]`
 
 use std::path::PathBuf;
 

@@ -1,13 +1,13 @@
-//! Reads small files whole: JSON, TOML, CSV. A file that is larger than any of these is refused, and so is a device, which may have no end.
+//! Reads small files whole: JSON, TOML, CSV. A file that is larger than any of these is an error, and so is a device, which may have no end.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::Path;
 
-/// The most bytes that are read of a file that may be large, as a trace: 512 MiB.
+/// The largest size of a file that may be large, such as a trace: 512 MiB.
 pub const MOST_BYTES: u64 = 512 << 20;
 
-/// The content of a file, or of a pipe, of at most [`MOST_BYTES`].
+/// Reads a file, or a pipe, of at most [`MOST_BYTES`].
 ///
 /// # Errors
 /// Fails for a directory, a device or a file that is too large, and if it cannot be read.
@@ -15,15 +15,15 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     read_most(path, MOST_BYTES)
 }
 
-/// As [`read`], of UTF-8.
+/// Like [`read`], as UTF-8 text.
 ///
 /// # Errors
-/// As [`read`]; other bytes.
+/// As [`read`], and if the content is not UTF-8.
 pub fn read_text(path: &Path) -> io::Result<String> {
     read_text_most(path, MOST_BYTES)
 }
 
-/// As [`read_text`], of at most `most` bytes.
+/// Like [`read_text`], with a limit of `most` bytes.
 pub fn read_text_most(path: &Path, most: u64) -> io::Result<String> {
     String::from_utf8(read_most(path, most)?).map_err(|_| invalid("it is not text in UTF-8".to_owned()))
 }
@@ -45,7 +45,7 @@ fn read_most(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let mut content = Vec::new();
     let file = if is_pipe { open_pipe(path, &mut content)? } else { File::open(path)? };
     file.take(most + 1).read_to_end(&mut content)?;
-    // A pipe, or a file that grows.
+    // A pipe, or a file that is growing.
     if content.len() as u64 > most { Err(too_large("more".to_owned())) } else { Ok(content) }
 }
 
@@ -53,7 +53,7 @@ fn invalid(reason: String) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, reason)
 }
 
-/// Opens a pipe, and reads its first byte: to open it as a file would wait for ever if nobody writes to it.
+/// Opens a pipe and reads its first byte. Opening it like a file would block for ever if nobody writes to it.
 #[cfg(target_os = "linux")]
 fn open_pipe(path: &Path, content: &mut Vec<u8>) -> io::Result<File> {
     use std::time::{Duration, Instant};
@@ -68,7 +68,7 @@ fn open_pipe(path: &Path, content: &mut Vec<u8>) -> io::Result<File> {
             Ok(0) if start.elapsed() > PATIENCE => return Err(invalid("no process writes to the pipe".to_owned())),
             Ok(0) => {}
             Ok(_) => break,
-            // Somebody writes to it, and has not begun.
+            // A process has opened the pipe, but has not written yet.
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
             Err(error) => return Err(error),
         }

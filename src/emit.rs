@@ -1,5 +1,7 @@
-//! Kernels as sources that stand by themselves, for other programs: those that are written once (`crate::body`) in C99, CUDA and HIP on arrays in site
-//! order, and every kernel in OpenCL C as it is built here. All have the same bits. What NVIDIA's driver makes of them is PTX ([`ptx`]).
+//! Writes kernels as self-contained sources for other programs.
+//!
+//! Kernels that are defined once (`crate::body`) are written in C99, CUDA or HIP, on arrays in site order. Every kernel can be written in
+//! OpenCL C as it is built here. All have the same bits. [`ptx`] returns the PTX that NVIDIA's driver compiles from the OpenCL C.
 //!
 //! ```
 //! use lanefield::emit::{EmitOptions, Dialect, emit};
@@ -23,27 +25,27 @@ use crate::body::opencl::Named;
 use crate::capture::{self, BinaryFormat};
 use crate::kernel::{self, FieldRole, Kernel, KernelArgument, KernelSource, Shape};
 
-/// What a kernel is emitted for.
+/// The options of [`emit()`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct EmitOptions {
     /// The language.
     pub language: Dialect,
     /// The precision of fields.
     pub precision: Precision,
-    /// How links are stored, of kernels that read some.
+    /// How links are stored, for kernels that read links.
     pub links: LinkFormat,
-    /// In which order legs are added.
+    /// The leg order.
     pub legs: LegOrder,
 }
 
 impl EmitOptions {
-    /// f32, links of 18 reals, legs in the default order.
+    /// f32, `reconstruct` 18, the default leg order.
     pub fn new(language: Dialect) -> Self {
         Self { language, precision: Precision::F32, links: LinkFormat::Full, legs: LegOrder::DEFAULT }
     }
 }
 
-/// Why a kernel is not emitted. Messages are fragments.
+/// Why a kernel cannot be emitted. Messages are fragments.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the messages name the fields")]
@@ -72,10 +74,10 @@ fn or_one_of(kernels: &[&str]) -> String {
     }
 }
 
-/// The source of a kernel. Its head says what its arguments are.
+/// The source of a kernel. A comment at its head describes the arguments.
 ///
 /// # Errors
-/// [`EmitError`]: a kernel without a body in another language than OpenCL C; a precision that it does not have.
+/// [`EmitError`] if the kernel has no kernel function and the language is not OpenCL C, or if it does not have the precision.
 pub fn emit(kernel: &'static Kernel, options: &EmitOptions) -> Result<String, EmitError> {
     let EmitOptions { language, precision, links, legs } = *options;
     let is_possible = |precision: &Precision| language == Dialect::OpenCl || *precision != Precision::Half;
@@ -101,10 +103,11 @@ pub fn emit(kernel: &'static Kernel, options: &EmitOptions) -> Result<String, Em
     Ok(kernel_text(named, &program, Target { dialect: language, precision, links, legs })?)
 }
 
-/// The PTX that the driver of a device makes of the program of a kernel, as the device is tuned now. With it come the other kernels of the same source.
+/// The PTX that a device's driver compiles from the program of a kernel, with the device's current tuning. It also contains the other
+/// kernels of the same source.
 ///
 /// # Errors
-/// [`EmitError::Part`]; [`EmitError::NoPtx`] of devices that are no NVIDIA GPUs; what the compiler says.
+/// [`EmitError::Part`]; [`EmitError::NoPtx`] if the device is not an NVIDIA GPU; an error of the compiler.
 pub fn ptx(device: &OpenCl, shape: &Shape) -> Result<String, EmitError> {
     let kernel = shape.kernel;
     let needed = device.needs(shape, Sum::Exact)?;
@@ -121,8 +124,8 @@ pub fn ptx(device: &OpenCl, shape: &Shape) -> Result<String, EmitError> {
     capture::ptx(&binary).map(str::to_owned).ok_or_else(no_ptx)
 }
 
-/// OpenCL C as it is built for a device of which nothing is known: one lane an outer site, with all that it includes. What is usually said by build
-/// options are macros at its head.
+/// OpenCL C with all includes, as it is built for an unknown device: one lane for each outer site. Settings that are usually build options
+/// are macros at its head.
 fn opencl(kernel: &'static Kernel, options: &EmitOptions) -> Result<String, EmitError> {
     let EmitOptions { precision, links, legs, .. } = *options;
     let extents = Extents::new([16, 16, 16, 32]).map_err(BackendError::from)?;
@@ -148,12 +151,12 @@ fn opencl(kernel: &'static Kernel, options: &EmitOptions) -> Result<String, Emit
         let (name, value) = option.split_once('=').unwrap_or((option, ""));
         text += &format!("#ifndef {name}\n#define {name} {value}\n#endif\n");
     }
-    // Places in files that a reader does not have.
+    // These lines refer to files that a reader does not have.
     text.extend(built.source.lines().filter(|line| !line.starts_with("#line ")).map(|line| format!("{line}\n")));
     Ok(text)
 }
 
-/// What is said of an argument of an OpenCL C kernel.
+/// The comment for an argument of an OpenCL C kernel.
 fn about(argument: &KernelArgument) -> Vec<String> {
     use crate::kernel::{Access, FieldSites};
     let field = |FieldRole { name, access, holds, at }: &FieldRole| {

@@ -1,31 +1,33 @@
-//! Lattice fields, lattice QCD first, on any OpenCL device and on CPUs, with the same bits.
+//! Lattice fields, above all for lattice QCD, on any OpenCL device and on CPUs, with the same bits.
 //!
-//! A result is a function of its inputs alone: no thread count, lane width, work-group size, backend or vendor changes a bit of it.
-//! `docs/arithmetic.md` defines every operation. The modules, each of which uses only those below it:
+//! A result depends on its inputs alone: thread count, lane width, work-group size, backend and vendor change no bit of it. `docs/arithmetic.md`
+//! defines every operation. The main modules, roughly from high to low level:
 //!
 //! | module | subject |
 //! |---|---|
 //! | [`verify`] | bit-for-bit comparison of two backends |
-//! | [`mod@emit`] | kernels as sources in OpenCL C, C, CUDA and HIP, for other programs |
-//! | [`mod@capture`] | one launch of a kernel with all that it depends on, in files |
-//! | [`observable`] | propagators, and correlators of mesons |
-//! | [`io`] | NERSC configurations, NumPy arrays, states of solves |
-//! | [`dynamic`] | backends and operators that are known at run time: what programs take |
-//! | [`solver`] | conjugate gradients, BiCGStab, mixed precision: written once over [`backend::Backend`] |
-//! | [`comm`] | ranks, each with a part of the lattice: a backend of many devices |
-//! | [`operator`] | Wilson, twisted mass, clover, domain wall, Laplacian, staggered: likewise |
-//! | [`kernel`] | the kernels, a file a family: specification, CPU function, plain loops, and the function over [`backend::Launch`] |
+//! | [`mod@emit`] | kernels as source code in OpenCL C, C, CUDA and HIP, for other programs |
+//! | [`mod@capture`] | one launch of a kernel with everything on which it depends, in files |
+//! | [`observable`] | quark propagators, and correlators of mesons and the nucleon |
+//! | [`statistics`] | means, errors, autocorrelation |
+//! | [`dynamic`] | backends and operators that are chosen at run time, for programs |
+//! | [`solver`] | conjugate gradients, BiCGStab, mixed precision, eigenpairs: written once for all [`backend::Backend`]s |
+//! | [`operator`] | Wilson, twisted mass, clover, domain wall, Laplacian, staggered, HISQ: likewise |
+//! | [`gauge`] | gauge fields: gradient flow, smearing, heat bath, hybrid Monte Carlo, gauge fixing |
+//! | [`io`] | gauge configurations, NumPy arrays, saved states of solves |
+//! | [`comm`] | ranks, each with a local volume of the lattice: a backend of many devices |
+//! | [`kernel`] | the kernels, one file per family: specification, CPU function, scalar reference, and the function over [`backend::Launch`] |
 //! | [`backend`] | memory, launches and sums: the CPU reference and OpenCL devices |
-//! | [`mod@reference`] | layout, fields, canonical arithmetic, CPU kernels: a crate of its own |
+//! | [`mod@reference`] | layout, fields, canonical arithmetic, CPU kernels: a separate crate |
 //!
-//! Crates that build on it: `lanefield-lab`, the laboratory, which times kernels and says why they take so long, and `lanefield-cli`, the program.
+//! Among the crates that build on it are `lanefield-lab`, which times kernels and explains what limits them, and `lanefield-cli`, the program.
 //!
-//! Features, none of which is on by default: `check` tests kernels, one's own among them; `fits` adds fits of correlators and of the static potential to
+//! No feature is on by default. `check` tests kernels, including your own; `fits` adds fits of correlators and of the static potential to
 //! [`statistics`] and [`gauge`]; `hdf5` adds `io::hdf5`.
 //!
 //! # A lattice, and a field on it
 //!
-//! The sites of a lattice are divided among the lanes of vectors; the width of a vector is a choice of layout, and no result depends on it.
+//! The sites of a lattice are distributed over the lanes of vectors. The width of a vector is a choice of layout, and no result depends on it.
 //!
 //! ```
 //! use lanefield::prelude::*;
@@ -42,7 +44,7 @@
 //!
 //! # A kernel, and a sum over sites
 //!
-//! The kernels are methods of a backend. Sums over sites are exact and rounded once, or taken in a tree as Grid takes them.
+//! The kernels are methods of a backend. Sums over sites are exact and rounded once, or tree sums as in Grid.
 //!
 //! ```
 //! use lanefield::prelude::*;
@@ -79,7 +81,7 @@
 //!
 //! # A solve
 //!
-//! On an OpenCL device the same function takes an `OpenCl` in place of a `Cpu`, and gives the same bits.
+//! On an OpenCL device, pass an `OpenCl` instead of a `Cpu`: the function is the same, and so are the bits.
 //!
 //! ```
 //! use lanefield::prelude::*;
@@ -114,7 +116,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-// What the macros write names the library so, also within it.
+// Code that the macros generate refers to the library by this name, also within it.
 extern crate self as lanefield;
 
 pub mod backend;
@@ -141,7 +143,7 @@ pub mod verify;
 pub use lanefield_kernels::{body, in_precision, kernel};
 pub use lanefield_reference as reference;
 
-/// What the macros write names everything by its path here.
+/// Code that the macros generate refers to everything by its path here.
 #[doc(hidden)]
 pub mod __private {
     #[cfg(feature = "check")]
@@ -149,12 +151,12 @@ pub mod __private {
     pub use lanefield_kernels::__private::*;
 }
 
-/// What twins of bodies are written with: `use lanefield::twin::*`.
+/// Imports for reference implementations of kernel functions: `use lanefield::twin::*`.
 pub mod twin {
     pub use lanefield_kernels::__private::twin::*;
 }
 
-/// What most programs use: `use lanefield::prelude::*`.
+/// Imports that most programs need: `use lanefield::prelude::*`.
 pub mod prelude {
     pub use crate::backend::{Backend, BackendError, Cpu, FieldOn, Launch, Memory, OpenCl, Reduce, Sum};
     pub use crate::kernel::prelude::*;

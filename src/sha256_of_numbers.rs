@@ -1,18 +1,18 @@
-//! Digests of numbers, which depend on their values alone.
+//! Digests of numbers, which depend only on their values.
 
 use bytemuck::cast_slice;
 use lanefield_reference::real::Real;
 use num_complex::Complex;
 use sha2::{Digest as _, Sha256};
 
-/// SHA-256 over complex numbers, each as its real and its imaginary part in little-endian f64; 64 hex digits.
+/// SHA-256 of complex numbers, each as its real and its imaginary part in little-endian f64, as 64 hex digits.
 pub fn digest_of_numbers<R: Real>(values: &[Complex<R>]) -> String {
     let mut digest = Sha256OfNumbers::default();
     digest.add(values);
     digest.finish()
 }
 
-/// The same of numbers that come bit by bit.
+/// The same for numbers that arrive in several pieces.
 #[derive(Default)]
 pub struct Sha256OfNumbers(Sha256);
 
@@ -27,7 +27,7 @@ impl Sha256OfNumbers {
         }
     }
 
-    /// The digest of all that was added.
+    /// The digest of all numbers that were added.
     pub fn finish(self) -> String {
         hex::encode(self.0.finalize())
     }

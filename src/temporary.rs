@@ -1,6 +1,6 @@
-//! A file that gets its name only when it is whole. On Linux it has none before, so that nothing is left of it however the process ends. Where the file
-//! system has no such files, or where another file is to be replaced, it has a temporary name; what a killed process left of that kind is removed by the
-//! next one that writes a file of the same name. Each process holds a lock on its own.
+//! A file that gets its name only when it is complete. On Linux it has no name before that, so nothing is left behind however the process
+//! ends. If the file system has no unnamed files, or if another file is to be replaced, it has a temporary name. Each process holds a lock
+//! on its own temporary file; the next process that writes a file of the same name removes those of processes that were killed.
 
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -9,10 +9,10 @@ use std::path::Path;
 use tempfile::{Builder, NamedTempFile};
 
 const SUFFIX: &str = ".lanefield.tmp";
-/// Letters that `tempfile` draws for a name.
+/// The number of random letters in a name from `tempfile`.
 const RANDOM: usize = 6;
 
-/// A file on its way. Dropped, it is gone.
+/// A file that is being written. Dropping it removes it.
 #[derive(Debug)]
 pub(crate) struct Temporary {
     prefix: String,
@@ -27,9 +27,9 @@ enum HeldFile {
 }
 
 impl Temporary {
-    /// Makes a file in a directory, with the permissions `mode` less the umask. A temporary name begins with a dot and `name`.
+    /// Creates a file in a directory, with the permissions `mode` minus the umask. A temporary name starts with a dot and `name`.
     pub(crate) fn new_in(directory: &Path, name: &str, mode: u32) -> io::Result<Self> {
-        // The file system bounds a name's length, and the target's may be at the bound.
+        // The file system limits the length of a name, and the target's may be at the limit.
         let prefix = format!(".{name}").chars().take(32).collect();
         #[cfg(target_os = "linux")]
         if let Some(file) = unnamed(directory, mode)? {
@@ -39,7 +39,7 @@ impl Temporary {
         Ok(Self { prefix, held })
     }
 
-    /// As [`Self::new_in`], with a temporary name, by which other processes open it, too.
+    /// As [`Self::new_in`], but always with a temporary name, by which other processes can also open it.
     pub(crate) fn named_in(directory: &Path, name: &str, mode: u32) -> io::Result<Self> {
         let prefix: String = format!(".{name}").chars().take(32).collect();
         let held = HeldFile::Named(named(directory, &prefix, mode)?);
@@ -63,7 +63,7 @@ impl Temporary {
         }
     }
 
-    /// Gives it its name, in the directory that it was made in, if no file has it; else it is given back.
+    /// Gives the file the name `target`, in the directory in which it was created, if no file has that name. Otherwise returns it.
     pub(crate) fn persist_new(self, target: &Path) -> io::Result<Option<Self>> {
         let Self { prefix, held } = self;
         let (error, held) = match held {
@@ -83,7 +83,7 @@ impl Temporary {
         }
     }
 
-    /// Gives it its name, in the directory that it was made in, in place of the file of that name if there is one.
+    /// Gives the file the name `target`, in the directory in which it was created, replacing a file of that name.
     pub(crate) fn persist(self, target: &Path) -> io::Result<()> {
         let named = match self.held {
             #[cfg(target_os = "linux")]
@@ -107,7 +107,7 @@ impl Temporary {
     }
 }
 
-/// A file without a name, where the system and the file system have them.
+/// Creates a file without a name, if the system and the file system support it.
 #[cfg(target_os = "linux")]
 fn unnamed(directory: &Path, mode: u32) -> io::Result<Option<File>> {
     use rustix::fs::{Mode, OFlags, open};
@@ -126,7 +126,7 @@ fn unnamed(directory: &Path, mode: u32) -> io::Result<Option<File>> {
     }
 }
 
-/// Names a file that has no name. Fails where there is one of that name.
+/// Gives a name to a file that has none. Fails if a file with that name exists.
 #[cfg(target_os = "linux")]
 fn link(file: &File, path: &Path) -> io::Result<()> {
     use rustix::fs::{AtFlags, CWD, linkat};
@@ -135,7 +135,7 @@ fn link(file: &File, path: &Path) -> io::Result<()> {
     Ok(linkat(CWD, descriptor, CWD, path, AtFlags::SYMLINK_FOLLOW)?)
 }
 
-/// A file of a temporary name, with a lock on it.
+/// A file with a temporary name, and a lock on it.
 fn named(directory: &Path, prefix: &str, mode: u32) -> io::Result<NamedTempFile> {
     let mut builder = Builder::new();
     builder.prefix(prefix).suffix(SUFFIX).rand_bytes(RANDOM);
@@ -152,7 +152,7 @@ fn named(directory: &Path, prefix: &str, mode: u32) -> io::Result<NamedTempFile>
     }
 }
 
-/// Removes what processes left that were killed: those of temporary names that nobody has locked.
+/// Removes files that killed processes left behind: those with temporary names that nobody has locked.
 fn remove_stale(directory: &Path, prefix: &str) {
     let Ok(entries) = fs::read_dir(directory) else { return };
     for entry in entries.flatten() {
@@ -171,7 +171,7 @@ fn remove_stale(directory: &Path, prefix: &str) {
     }
 }
 
-/// tempfile adds the name of the temporary file, which helps nobody.
+/// Removes the name of the temporary file from an error. tempfile adds it, but it does not help the user.
 fn as_system(error: io::Error) -> io::Error {
     error.kind().into()
 }

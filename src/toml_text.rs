@@ -1,13 +1,13 @@
-//! TOML files: what is wrong with one, in one line.
+//! Parses TOML, with one-line error messages.
 
 use std::ops::Range;
 
 use serde::de::DeserializeOwned;
 
-/// Reads a value.
+/// Parses a value.
 ///
 /// # Errors
-/// "line 3, column 5: what is wrong", or what is wrong where the file as a whole is.
+/// "line 3, column 5: what is wrong"; without the position if the error is one of the file as a whole.
 pub fn from_str<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     let is_whole = |span: Range<usize>| span.start == 0 && (span.is_empty() || span.end >= text.trim_end().len());
     toml::from_str(text).map_err(|error| {

@@ -73,7 +73,7 @@ fn planted_faults_are_found_and_shrunk_to_small_lattices() {
     ];
     for fault in &faults {
         assert!(
-            fault.starts_with("covariant_sum: ") && fault.contains("the least case that fails: lattice "),
+            fault.starts_with("covariant_sum: ") && fault.contains("the smallest case that fails: lattice "),
             "{fault}"
         );
     }

@@ -303,7 +303,7 @@ fn a_tolerance_that_f32_cannot_reach_fails_by_the_true_residual<B: Backend>(back
     let SolveError::TrueResidual { true_residual, recurrence, ref history, .. } = error else { panic!("{error}") };
     assert!(recurrence <= 1e-10 && true_residual > 1e-9 && true_residual < 1e-5, "{error}");
     assert!(history.len() > 10);
-    assert!(error.to_string().contains("rounding has the better of f32"), "{error}");
+    assert!(error.to_string().contains("the rounding of f32 limits the accuracy"), "{error}");
 }
 
 fn an_operator_that_is_not_positive_is_an_error<B: Backend>(backend: &B) {

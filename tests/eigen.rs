@@ -149,7 +149,7 @@ fn what_cannot_be_used_is_an_error<B: Backend>(backend: &B) {
         let error = attempt(params).to_string();
         assert!(error.contains(text), "{error}");
     };
-    says(EigenParams::auto(0), "0 eigenpairs were asked for");
+    says(EigenParams::auto(0), "0 eigenpairs were requested");
     says(EigenParams { basis: Some(5), ..auto }, "a basis of 5 vectors is too small for 4 eigenpairs: give at least 6");
     says(EigenParams { basis: Some(5000), ..auto }, "has 3072 dimensions");
     says(EigenParams { degree: Some(0), ..auto }, "degree 0");

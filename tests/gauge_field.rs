@@ -153,7 +153,7 @@ fn a_loop_round_one_plaquette_is_the_plaquette(backend: &impl Backend) {
     let loops = field.wilson_loops(2, 2).unwrap();
     assert!((loops[0][0] - field.plaquettes().unwrap().temporal).abs() < 1e-15);
     let error = field.wilson_loops(3, 1).unwrap_err();
-    assert_eq!(error.to_string(), "loops of 3 steps on 4.4.2.6: give 1 to 2");
+    assert_eq!(error.to_string(), "loops of 3 steps do not fit 4.4.2.6: expected 1 to 2");
 }
 
 fn a_step_of_stout_smearing_is_one_of_the_flow_by_euler(backend: &impl Backend) {
@@ -318,8 +318,8 @@ fn steps_that_a_flow_cannot_take_are_refused() {
         Err(error @ (GaugeFieldError::Step { .. } | GaugeFieldError::Tolerance { .. })) => error.to_string(),
         _ => panic!("it is taken"),
     };
-    assert_eq!(error(StepChoice::Fixed(0.5)), "a flow takes steps greater than 0 and at most 0.2, not 0.5");
-    assert_eq!(error(StepChoice::Fixed(f64::NAN)), "a flow takes steps greater than 0 and at most 0.2, not NaN");
+    assert_eq!(error(StepChoice::Fixed(0.5)), "invalid flow step 0.5: expected a number above 0 and at most 0.2");
+    assert_eq!(error(StepChoice::Fixed(f64::NAN)), "invalid flow step NaN: expected a number above 0 and at most 0.2");
     assert!(error(StepChoice::Adaptive { first: 0.1, tolerance: 0.0 }).contains("greater than 0 and finite, not 0e0"));
 }
 
@@ -328,8 +328,8 @@ fn a_smearing_with_coefficients_that_it_has_not_is_refused() {
     let cpu = cpu();
     let mut field = field(&cpu, &Configuration::unit(extents()));
     let error = field.smear(&Smearing::Ape { alpha: 1.5, steps: 1, projection: Projection::Polar }).unwrap_err();
-    assert_eq!(error.to_string(), "α of APE smearing is a number from 0 to 1, not 1.5");
+    assert_eq!(error.to_string(), "invalid α 1.5 of APE smearing: expected a number from 0 to 1");
     let error = "stout:-1.1,1".parse::<Smearing>().unwrap_err();
-    assert_eq!(error, "ρ of stout smearing is a number from -1 to 1, not -1.1");
+    assert_eq!(error, "invalid ρ -1.1 of stout smearing: expected a number from -1 to 1");
     assert!("stout:-1,1".parse::<Smearing>().is_ok());
 }

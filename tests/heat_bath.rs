@@ -237,7 +237,7 @@ fn what_is_no_ensemble_is_refused() {
             .err()
             .map(|error| error.to_string())
     };
-    assert_eq!(of(-1.0, 0).unwrap(), "beta -1 is out of range: expected a finite number from 0 on");
+    assert_eq!(of(-1.0, 0).unwrap(), "beta -1 is out of range: expected a finite number, at least 0");
     assert!(of(f64::NAN, 0).is_some());
     assert!(of(6.0, 1 << 23).unwrap().contains("8388608"));
     let odd = Configuration::unit(extents([2, 2, 2, 3]));

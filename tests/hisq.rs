@@ -262,7 +262,7 @@ fn links_of_fewer_reals_are_refused<B: Backend>(backend: &B) {
     let lattice = lattice::<f64>(configuration.extents());
     let made = parameters(hop, 1).full::<B, f64>(backend, &configuration, lattice);
     let error = made.err().expect("12 reals do not hold fat links").to_string();
-    assert!(error.contains("12 reals do not hold them: store links as 18 reals"), "{error}");
+    assert!(error.contains("use reconstruct 18 instead of 12"), "{error}");
     assert!(!parameters(hop, 1).takes_links(LinkFormat::Eight));
 }
 

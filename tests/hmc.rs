@@ -128,7 +128,7 @@ fn the_distribution_is_that_of_the_heat_bath() {
 fn what_is_no_trajectory_is_refused() {
     let backend = cpu();
     let refused = |parameters| Hmc::new(&backend, &start(), parameters, 0, LaneChoice::Auto).err().unwrap().to_string();
-    assert_eq!(refused(HmcParameters { beta: -1.0, ..PARAMETERS }), "beta is -1: expected a finite number from 0 on");
+    assert_eq!(refused(HmcParameters { beta: -1.0, ..PARAMETERS }), "beta is -1: expected a finite number, at least 0");
     assert_eq!(refused(HmcParameters { steps: 0, ..PARAMETERS }), "the number of steps is 0: expected at least 1");
     assert!(refused(HmcParameters { length: 0.0, ..PARAMETERS }).contains("above 0"));
 }

@@ -246,9 +246,9 @@ fn fields_that_do_not_belong_together_are_refused<B: Backend>(backend: &B) {
     let refusal = |mut out, psi| laplace.hop(&mut out, &psi, Dagger::No).unwrap_err().to_string();
     assert_eq!(
         refusal(field(Sites::Full, 3), field(Sites::Full, 2)),
-        "argument in of laplace_hop is an f64 2 colour vectors field on 4.6.2.10, full sites, 32-byte lanes cut 2.1.1.1: \
+        "argument in of laplace_hop is an f64 2 colour vectors field on 4.6.2.10, full sites, 32-byte lanes, lane layout 2.1.1.1: \
          expected as many colour vectors a site, in f64, on full sites of the lattice of an f64 3 colour vectors field on \
-         4.6.2.10, full sites, 32-byte lanes cut 2.1.1.1"
+         4.6.2.10, full sites, 32-byte lanes, lane layout 2.1.1.1"
     );
     assert_eq!(
         refusal(field(EVEN, 1), field(ODD, 1)),

@@ -127,7 +127,7 @@ fn shifts_that_cannot_be_solved_are_errors<B: Backend>(backend: &B) {
     let error = run(&[]).unwrap_err();
     assert!(matches!(error, SolverError::NoShifts), "{error}");
     let error = run(&[0.5, f64::INFINITY]).unwrap_err();
-    assert_eq!(error.to_string(), "the shift inf is no finite number");
+    assert_eq!(error.to_string(), "the shift inf is not finite");
     let error = run(&[0.5, -2.0]).unwrap_err();
     assert!(matches!(error, SolverError::Indefinite { curvature, .. } if curvature < 0.0), "{error}");
 }

@@ -160,7 +160,7 @@ fn a_residual_that_does_not_fall_for_too_long_is_an_error<B: Backend>(backend: &
     let SolverError::Stagnation { patience: 1, ref info } = error else { panic!("{error}") };
     let [.., before, last] = info.history[..] else { panic!("{:?}", info.history) };
     assert!(last > before);
-    assert!(error.to_string().contains("no new low of |r| in 1 iterations, up to iteration"), "{error}");
+    assert!(error.to_string().contains("no new minimum of |r| in 1 iterations, up to iteration"), "{error}");
 }
 
 /// The operator of the low precision is another one, so that each update makes the residual larger.
@@ -172,7 +172,7 @@ fn mixed_precision_that_stands_still_names_its_idle_updates<B: Backend>(backend:
     let params = SolverParams::auto::<f64>();
     let error = mixed_conjugate_gradient((&mut operator, &mut low), &b, &mut psi, params, quiet()).unwrap_err();
     assert!(matches!(error, SolverError::IdleUpdates { updates: 10, .. }), "{error}");
-    assert!(error.to_string().contains("no new low of |r| in 10 reliable updates, up to iteration"), "{error}");
+    assert!(error.to_string().contains("no new minimum of |r| in 10 reliable updates, up to iteration"), "{error}");
 }
 
 // States
@@ -228,7 +228,10 @@ fn the_state_of_another_solve_is_refused<B: Backend>(backend: &B) {
     let error = ConjugateGradients::new(&mut operator, &other, &mut psi, params).unwrap().restore(&state).unwrap_err();
     assert!(error.to_string().contains("its source has |b|² = "), "{error}");
     let error = BiCgStab::new(&mut operator, &b, &mut psi, params).unwrap().restore(&state).unwrap_err();
-    assert!(error.to_string().contains("it is of conjugate gradients, and this solve is by BiCGStab"), "{error}");
+    assert!(
+        error.to_string().contains("it is the state of conjugate gradients, but this solve uses BiCGStab"),
+        "{error}"
+    );
 }
 
 on_every_backend! {

@@ -1,5 +1,6 @@
-//! A hundred quenched configurations of 8³×16 at β = 5.7, what is measured on them, and a page with the published values beside it, in minutes on two cores:
-//! `cargo run --release --example quenched [DIRECTORY]`, in target/quenched if no directory is given. A run that was ended continues where it was.
+//! Generates a hundred quenched configurations of 8³×16 at β = 5.7, measures on them, and writes a page that compares the results with published
+//! values: `cargo run --release --example quenched [DIRECTORY]`, by default in target/quenched. It takes minutes on two cores. If a run is
+//! interrupted, the next one continues it.
 
 mod page;
 
@@ -39,12 +40,12 @@ const SEED: u64 = 57;
 /// Times of the fits.
 const WINDOW: Window = Window { first: 5, last: 8 };
 
-/// What is measured on a configuration. As JSON, a line of measurements.jsonl.
+/// The measurements on a configuration. As JSON, they are a line of measurements.jsonl.
 #[derive(Serialize, Deserialize)]
 struct Measured {
     /// t₀ / a².
     t0: f64,
-    /// |tr L| / 3 averaged over space, in time.
+    /// Polyakov loop in time: |tr L / 3|, with tr L averaged over space.
     polyakov: f64,
     pion: Vec<f64>,
     rho: Vec<f64>,
@@ -55,7 +56,7 @@ fn main() -> Result<()> {
     let (cpu, start) = (Cpu::new(None)?, Instant::now());
     let (history, files) = make(&cpu, &directory.join("ensemble"))?;
     eprintln!("{} configurations after {:.0} s", files.len(), start.elapsed().as_secs_f64());
-    // What an earlier run measured; a line that it did not end is measured again.
+    // The measurements of an earlier run. The measurement of an incomplete line is repeated.
     let kept = directory.join("measurements.jsonl");
     let lines = fs::read_to_string(&kept).unwrap_or_default();
     let lines: Vec<&str> = lines.split_inclusive('\n').filter(|line| line.ends_with('\n')).take(files.len()).collect();
@@ -77,7 +78,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// The plaquette after each sweep since thermalisation, and the files of the configurations.
+/// Generates the configurations. Returns the plaquette after each sweep since thermalisation, and the files.
 fn make(cpu: &Cpu, directory: &Path) -> Result<(Vec<f64>, Vec<PathBuf>)> {
     let parameters = EnsembleParameters {
         action: Action::Wilson.to_string(),
@@ -147,7 +148,7 @@ fn measure(cpu: &Cpu, configuration: &Configuration) -> Result<Measured> {
     Ok(Measured { t0, polyakov, pion: correlator(Hadron::Pion)?, rho: correlator(Hadron::Rho)? })
 }
 
-/// The means with their errors, and what was published.
+/// The means with their errors, and the published values.
 fn page(history: &[f64], measured: &[Measured]) -> Result<Page> {
     let plaquette = Autocorrelation::of(history).ok_or("the history of the plaquette is too short")?;
     let mean = |of: fn(&Measured) -> f64| -> Result<Estimate> {

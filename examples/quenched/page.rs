@@ -1,4 +1,4 @@
-//! The page: a table of numbers with the published ones beside them, and a picture of effective masses.
+//! The page: a table of measured and published numbers, and a picture of effective masses.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,7 @@ use plotters::prelude::{
     WHITE,
 };
 
-/// A number, and the published one.
+/// A measured number and the published one.
 pub struct Row {
     pub name: &'static str,
     pub here: Estimate,
@@ -16,17 +16,17 @@ pub struct Row {
     pub source: &'static str,
 }
 
-/// What the page shows.
+/// The content of the page.
 pub struct Page {
     pub title: String,
     pub rows: Vec<Row>,
-    /// Of each hadron the fitted mass, and effective masses between t and t + 1.
+    /// For each hadron, the fitted mass, and the effective masses between t and t + 1.
     pub masses: Vec<(&'static str, Estimate, Vec<Option<Estimate>>)>,
-    /// Of the fits.
+    /// The window of the fits.
     pub window: Window,
 }
 
-/// "0.5492(3)": the error in units of the last digit, with two digits where they begin with 1.
+/// A number such as "0.5492(3)". The error is in units of the last digit, and has two digits if the first is 1.
 fn with_error(Estimate { value, error }: Estimate) -> String {
     let Some(error) = error.filter(|error| *error > 0.0 && *error < 1.0) else { return format!("{value:.4}") };
     let mut digits = (-error.log10().floor()).max(0.0) as usize;
@@ -37,7 +37,7 @@ fn with_error(Estimate { value, error }: Estimate) -> String {
 }
 
 impl Page {
-    /// For a terminal.
+    /// The page as text for a terminal.
     pub fn text(&self) -> String {
         let mut text = format!("{}\n", self.title);
         for Row { name, here, published, source } in &self.rows {
@@ -46,7 +46,7 @@ impl Page {
         text
     }
 
-    /// One file, with its picture.
+    /// The page as a single HTML file that includes the picture.
     pub fn html(&self) -> String {
         let mut rows = String::new();
         for Row { name, here, published, source } in &self.rows {
@@ -82,7 +82,7 @@ impl Page {
             for ((name, fitted, masses), colour) in self.masses.iter().zip(COLOURS) {
                 let ends = [self.window.first, self.window.last].map(|t| (t as f64, fitted.value));
                 chart.draw_series([PathElement::new(ends.to_vec(), colour)])?;
-                // On the other side of the lattice they come once more.
+                // The other half of the lattice has the same masses again.
                 let points = || {
                     let masses = masses[..times / 2].iter().enumerate();
                     masses.filter_map(|(t, mass)| Some((t as f64 + 0.5, (*mass)?)))

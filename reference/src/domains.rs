@@ -1,10 +1,10 @@
-//! Memory domains: on a machine with several, each processor reaches its own memory faster than that of the others. There the threads of a pool
-//! are kept on the processors of one domain each, pages are written first by the thread that will work on them, and the hop gives every thread
-//! the same part of a field every time. Times change by that, and no result.
+//! Memory domains (NUMA nodes): on a machine with several, each processor accesses its own memory faster than that of the others. So the threads of
+//! a pool are bound to the processors of one domain each. A page is first written by the thread that will use it, and the hop gives every thread the
+//! same part of a field every time. This changes times, but no result.
 
 use std::sync::OnceLock;
 
-/// Names how many domains to assume, in place of what the system tells: 1 switches all of this off.
+/// The environment variable that overrides the number of domains of the system. 1 turns all of this off.
 pub const VARIABLE: &str = "LANEFIELD_MEMORY_DOMAINS";
 
 /// The processors of each memory domain of the machine that this process may run on, in the order of the system.
@@ -20,14 +20,14 @@ pub fn domains() -> &'static [Vec<usize>] {
     })
 }
 
-/// Whether so many threads belong to several domains: there are several, and a thread for each.
+/// Whether this number of threads is divided among domains: there are several domains, and at least one thread for each.
 pub(crate) fn are_several(threads: usize) -> bool {
     let domains = domains().len();
     domains > 1 && threads >= domains
 }
 
-/// Keeps the calling thread, number `thread` of a pool of `threads`, on the processors of its domain: neighbouring threads share one. Does nothing
-/// where there is one domain, or more of them than threads. A refusal of the system does no harm.
+/// Binds the calling thread, number `thread` of a pool of `threads`, to the processors of its domain. Neighbouring threads share a domain. Does
+/// nothing if there is one domain, or if there are more domains than threads. It does no harm if the system refuses.
 pub fn keep_in_domain(thread: usize, threads: usize) {
     let domains = domains();
     if domains.len() > 1 && threads >= domains.len() {
@@ -35,12 +35,12 @@ pub fn keep_in_domain(thread: usize, threads: usize) {
     }
 }
 
-/// The part, of `parts` of nearly equal size, to which number `index` of `all` belongs. Parts follow each other.
+/// The number of the part to which number `index` of `all` belongs, if they are divided into `parts` consecutive parts of nearly equal size.
 pub(crate) fn part_of(index: usize, all: usize, parts: usize) -> usize {
     index * parts / all.max(1)
 }
 
-/// Processors in `number` groups, at least one.
+/// Divides processors into `number` groups, at least one.
 fn cut(processors: Vec<usize>, number: usize) -> Vec<Vec<usize>> {
     let a_group = processors.len().div_ceil(number.clamp(1, processors.len().max(1)));
     processors.chunks(a_group.max(1)).map(<[usize]>::to_vec).collect()
@@ -69,7 +69,7 @@ fn of_the_system() -> Vec<Vec<usize>> {
     vec![(0..std::thread::available_parallelism().map_or(1, usize::from)).collect()]
 }
 
-/// The numbers of a list such as `0-3,8`; `None` if it is none.
+/// The numbers of a list such as `0-3,8`; `None` if it is not valid.
 #[cfg_attr(not(target_os = "linux"), allow(dead_code))]
 fn processors(list: &str) -> Option<Vec<usize>> {
     let mut numbers = Vec::new();
@@ -80,11 +80,11 @@ fn processors(list: &str) -> Option<Vec<usize>> {
     Some(numbers)
 }
 
-/// Processors that a set can name.
+/// The maximum number of processors in a set.
 #[cfg(target_os = "linux")]
 const BITS: usize = 8 * size_of::<libc::cpu_set_t>();
 
-/// The processors that this process may run on; none where the system does not tell.
+/// The processors on which this process may run; empty if the system does not report them.
 #[cfg(target_os = "linux")]
 fn allowed() -> libc::cpu_set_t {
     // SAFETY: a set of processors is plain bits, for which zeros are the empty set; the call writes no more than the set.

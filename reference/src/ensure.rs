@@ -1,4 +1,4 @@
-//! Errors of what does not hold.
+//! A macro that returns errors.
 
 /// Returns an error unless a condition holds.
 #[doc(hidden)]

@@ -1,7 +1,7 @@
-//! The correctly rounded sum of doubles: an integer accumulator wide enough for every finite double, so that partial
-//! sums of threads, work-groups, devices and ranks merge as integers in any order, and one rounding ends the sum. Long
-//! sums run through [`RunningSum`], which keeps two doubles a lane in registers and comes here only with what these cannot
-//! hold. The OpenCL counterpart of both is `cl/exact.clh`, which shares the word layout that [`WORDS`] describes.
+//! The correctly rounded sum of doubles. Its accumulator is an integer wide enough for every finite double, so partial sums of threads, work-groups,
+//! devices and ranks merge as integers in any order; the result is rounded once at the end. Long sums use [`RunningSum`], which keeps two doubles
+//! for each lane in registers, and adds to the integer only what these cannot hold. The OpenCL counterpart of both is `cl/exact.clh`, which has the
+//! same word layout, see [`WORDS`].
 //!
 //! # Representation
 //!
@@ -16,16 +16,16 @@
 //!
 //! # Why it is exact
 //!
-//! - A term is ±m · 2^(s − 1074) with m < 2⁵³ and 0 ≤ s ≤ 2045. With s = 32 i + o, 0 ≤ o < 32, the number m · 2ᵒ is cut
+//! - A term is ±m · 2^(s − 1074) with m < 2⁵³ and 0 ≤ s ≤ 2045. With s = 32 i + o, 0 ≤ o < 32, the number m · 2ᵒ is split
 //!   into its low 32 bits, for limb `i`, and the rest, which is below 2⁵², for limb `i + 1`. Nothing is lost.
-//! - A limb changes by less than 2⁵² with each term, so after a carry propagation (limbs below 2³²)
-//!   `TERMS_BEFORE_CARRY` − 1 = 2046 terms fit into 63 bits, whatever they are. The accumulator counts, and
-//!   propagates in time. A kernel that cuts a term into three pieces of at most 32 bits instead may add 2³¹ − 1 terms.
-//!   Limbs of several work-items may be added up before any carry while their terms together number no more than that.
-//! - With fewer than 2⁶³ terms the sum is below 2^(1024 + 1074 + 63) = 2²¹⁶¹ units, and limb 66, whose unit is 2²¹¹²,
-//!   stays below 2⁴⁹: the top limb never overflows, whatever the terms do on the way.
-//! - Integer addition is associative and commutative, hence the words that result, once carries are propagated, depend
-//!   on the multiset of terms alone. [`ExactSum::round`] is a function of those words and rounds once.
+//! - A limb changes by less than 2⁵² with each term. So after a carry propagation (limbs below 2³²)
+//!   `TERMS_BEFORE_CARRY` − 1 = 2046 terms fit into 63 bits, whatever they are. The accumulator counts terms, and
+//!   propagates carries in time. A kernel that splits a term into three pieces of at most 32 bits may add 2³¹ − 1
+//!   terms. Limbs of several work-items may be added before any carry propagation if they have at most that many terms.
+//! - With fewer than 2⁶³ terms the sum is below 2^(1024 + 1074 + 63) = 2²¹⁶¹ units. Limb 66, whose unit is 2²¹¹²,
+//!   stays below 2⁴⁹, so the top limb never overflows, whatever the terms do on the way.
+//! - Integer addition is associative and commutative. So once carries are propagated, the words depend only on the multiset of terms.
+//!   [`ExactSum::round`] is a function of those words and rounds once.
 //!
 //! # Sources
 //!
@@ -58,7 +58,7 @@ pub const COUNTS: usize = 5;
 /// | `NOT_NEGATIVE_ZEROS` | 0 if all terms are −0, or there are none; else positive, and 1 in the canonical form |
 /// | [`TERMS`] | number of terms |
 ///
-/// Infinities and NaNs leave the limbs alone. Two sums merge by adding word by word.
+/// Infinities and NaNs do not change the limbs. Two sums merge by adding word by word.
 pub const WORDS: usize = LIMBS + COUNTS;
 
 /// Index of the word that counts terms equal to +∞.
@@ -67,7 +67,7 @@ pub(crate) const PLUS_INFINITIES: usize = LIMBS;
 pub(crate) const MINUS_INFINITIES: usize = LIMBS + 1;
 /// Index of the word that counts NaNs.
 pub(crate) const NANS: usize = LIMBS + 2;
-/// Index of the word that tells whether there are terms other than −0 (infinities and NaNs are).
+/// Index of the word that is nonzero if there are terms other than −0, including infinities and NaNs.
 pub(crate) const NOT_NEGATIVE_ZEROS: usize = LIMBS + 3;
 /// Index of the word that counts all terms.
 pub const TERMS: usize = LIMBS + 4;
@@ -75,19 +75,19 @@ pub const TERMS: usize = LIMBS + 4;
 /// Bits from one limb's unit to the next one's.
 pub(crate) const LIMB_BITS: u32 = 32;
 
-/// How many changes of less than 2⁵² a limb holds: 2047 · 2⁵² < 2⁶³. What a carry propagation leaves in a limb counts as one.
+/// The number of changes of less than 2⁵² that a limb can hold: 2047 · 2⁵² < 2⁶³. The value that a carry propagation leaves in a limb counts as one.
 pub(crate) const TERMS_BEFORE_CARRY: u32 = 2047;
 
 const LIMB_MASK: i64 = (1 << LIMB_BITS) - 1;
 const TOP: usize = LIMBS - 1;
 const COUNT_NAMES: [&str; COUNTS] = ["+inf", "-inf", "NaN", "not -0", "all"];
 
-/// Words that no sum of doubles can have produced: wrong length, or corrupted on the way.
+/// Words that cannot be a sum of doubles: there is a wrong number of them, or they were corrupted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages name the fields")]
 #[non_exhaustive]
 pub enum ExactSumError {
-    #[error("an exact sum of {found} {what}: it has {expected}")]
+    #[error("an exact sum has {expected} {what}, not {found}")]
     Length { what: &'static str, found: usize, expected: usize },
     #[error("an exact sum counts {value} terms of the kind \"{name}\": a count is at least 0")]
     NegativeCount { name: &'static str, value: i64 },
@@ -96,12 +96,14 @@ pub enum ExactSumError {
          the first two may be at most the last, and the second is not 0 where the first is not"
     )]
     Counts { special: i128, not_negative_zero: i64, terms: i64 },
-    #[error("an exact sum of {finite_terms} finite terms has the top limb {top_limb}: so few doubles cannot reach it")]
+    #[error(
+        "an exact sum of {finite_terms} finite terms has the top limb {top_limb}: that number of doubles cannot reach it"
+    )]
     Magnitude { finite_terms: i64, top_limb: i64 },
 }
 
-/// An exact sum of doubles. Two sums are equal when their words are, once carries are propagated: same exact value, and
-/// same numbers of special and of all terms.
+/// An exact sum of doubles. Two sums are equal if their words are equal after carry propagation: they have the same exact value, and the same
+/// numbers of special terms and of all terms.
 ///
 /// ```
 /// use lanefield_reference::exact::ExactSum;
@@ -125,7 +127,7 @@ impl Default for ExactSum {
     }
 }
 
-/// Of all terms, in whatever order they come.
+/// The sum of all terms, in any order.
 impl FromIterator<f64> for ExactSum {
     fn from_iter<T: IntoIterator<Item = f64>>(terms: T) -> Self {
         let mut sum = Self::new();
@@ -176,14 +178,14 @@ impl ExactSum {
         }
     }
 
-    /// Counts terms, of any kind. Counts, like merged words, wrap only beyond 2⁶³ terms: no machine counts that far, but
-    /// words from outside may claim it, and must not cause a panic.
+    /// Counts terms of any kind. Counts, like merged words, wrap beyond 2⁶³ terms. No machine counts that far, but words from outside may claim it,
+    /// and must not cause a panic.
     #[inline(always)]
     fn count_terms(&mut self, terms: u64) {
         self.words[TERMS] = self.words[TERMS].wrapping_add(terms as i64);
     }
 
-    /// Adds a term that the caller counts, where the caller has seen to it that the limbs have room.
+    /// Adds a term without counting it. The caller counts it, and makes sure that the limbs have room.
     #[inline(always)]
     fn add_within_room(&mut self, x: f64) {
         let bits = x.to_bits();
@@ -208,16 +210,16 @@ impl ExactSum {
         self.words[limb + 1] += (high ^ sign) - sign;
     }
 
-    /// Adds the unevaluated sum `high + low`, which stands for `terms` terms: what an error-free summation leaves. `high` says
-    /// whether they were all −0, and `low` is not looked at for that.
+    /// Adds the unevaluated sum `high + low` of an error-free summation, which stands for `terms` terms. Whether all of them were −0 is determined
+    /// from `high` only.
     ///
-    /// The exact value of both must be one that so many doubles can have as their sum.
+    /// The exact value of both must be one that a sum of `terms` doubles can have.
     pub fn add_pair(&mut self, high: f64, low: f64, terms: u64) {
         self.add_uncounted(high, low);
         self.count_terms(terms);
     }
 
-    /// Adds high + low, and counts no terms. A zero `low` says nothing by its sign.
+    /// Adds high + low without counting terms. The sign of a zero `low` is ignored.
     fn add_uncounted(&mut self, high: f64, low: f64) {
         if self.pending + 2 > TERMS_BEFORE_CARRY {
             self.propagate();
@@ -241,7 +243,7 @@ impl ExactSum {
         }
     }
 
-    /// Adds another sum's terms. Exact, associative and commutative while the terms number fewer than 2⁶³.
+    /// Adds the terms of another sum. Exact, associative and commutative as long as there are fewer than 2⁶³ terms.
     pub fn merge(&mut self, other: &Self) {
         if self.pending + other.pending > TERMS_BEFORE_CARRY {
             self.propagate();
@@ -257,7 +259,7 @@ impl ExactSum {
         self.pending += other.pending;
     }
 
-    /// Brings every limb but the last into 0 … 2³² − 1. The last carries the sign, so the result is unique.
+    /// Reduces every limb but the last to 0 … 2³² − 1. The last limb carries the sign, so the result is unique.
     fn propagate(&mut self) {
         let mut carry = 0;
         for limb in &mut self.words[..TOP] {
@@ -273,9 +275,9 @@ impl ExactSum {
 
     /// The sum, rounded once to the nearest double, ties to even.
     ///
-    /// Any NaN, or infinities of both signs, give NaN; infinities of one sign give that infinity. A sum of one or more
-    /// −0 and nothing else is −0; every other sum that is zero, the empty one too, is +0. An infinity comes out of
-    /// finite terms only where the exact sum is at least half an ulp above the largest double, in magnitude.
+    /// The result is NaN if a term is NaN, or if there are infinities of both signs; infinities of one sign give that infinity. A sum of one or more
+    /// −0 and nothing else is −0; every other sum that is zero, including the empty one, is +0. The sum of finite terms is infinite only if its
+    /// magnitude is at least half an ulp above the largest double.
     pub fn round(&self) -> f64 {
         let count = |word: usize| self.words[word];
         match (count(NANS) != 0, count(PLUS_INFINITIES) != 0, count(MINUS_INFINITIES) != 0) {
@@ -300,19 +302,19 @@ impl ExactSum {
         if negative { -rounded } else { rounded }
     }
 
-    /// The words in the order that [`WORDS`] states, carries propagated, so that equal sums have equal words. In a file
-    /// or a message they are little-endian: [`to_le_bytes`](Self::to_le_bytes).
+    /// The words in the order of [`WORDS`], with carries propagated, so that equal sums have equal words. In a file or a message they are
+    /// little-endian: [`to_le_bytes`](Self::to_le_bytes).
     pub fn to_words(&self) -> [i64; WORDS] {
         let mut canonical = self.clone();
         canonical.propagate();
         canonical.words
     }
 
-    /// A sum from its words, canonical or with carries yet to be propagated, as kernels leave them.
+    /// A sum from its words, in canonical form or with unpropagated carries, as kernels leave them.
     ///
     /// # Errors
     ///
-    /// Where the words cannot be those of a sum: see [`ExactSumError`].
+    /// If the words cannot be those of a sum: see [`ExactSumError`].
     pub fn from_words(words: &[i64]) -> Result<Self, ExactSumError> {
         match <[i64; WORDS]>::try_from(words) {
             Ok(words) => Self::checked(words),
@@ -324,7 +326,7 @@ impl ExactSum {
     ///
     /// # Errors
     ///
-    /// Where they cannot be those of a sum: see [`ExactSumError`].
+    /// If they cannot be those of a sum: see [`ExactSumError`].
     pub fn from_limbs(limbs: &[i64], counts: [i64; COUNTS]) -> Result<Self, ExactSumError> {
         if limbs.len() != LIMBS {
             return Err(ExactSumError::Length { what: "limbs", found: limbs.len(), expected: LIMBS });
@@ -348,7 +350,7 @@ impl ExactSum {
     ///
     /// # Errors
     ///
-    /// Where they cannot be those of a sum: see [`ExactSumError`].
+    /// If they cannot be those of a sum: see [`ExactSumError`].
     pub fn from_le_bytes(bytes: &[u8]) -> Result<Self, ExactSumError> {
         if bytes.len() != 8 * WORDS {
             return Err(ExactSumError::Length { what: "bytes", found: bytes.len(), expected: 8 * WORDS });
@@ -360,7 +362,7 @@ impl ExactSum {
         Self::checked(words)
     }
 
-    /// Propagates carries, and refuses words that no sum can have.
+    /// Propagates carries, and refuses words that a sum cannot have.
     fn checked(words: [i64; WORDS]) -> Result<Self, ExactSumError> {
         for (&value, name) in words[LIMBS..].iter().zip(COUNT_NAMES) {
             if value < 0 {
@@ -424,7 +426,7 @@ fn round_magnitude(limbs: &[i64]) -> f64 {
     f64::from_bits(((dropped as u64) << 52) + significand + u64::from(up))
 }
 
-/// An exact sum of complex numbers: real and imaginary parts each on their own.
+/// An exact sum of complex numbers: the real and the imaginary parts are summed separately.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ExactComplexSum {
     /// Sum of the real parts.
@@ -446,13 +448,13 @@ impl ExactComplexSum {
         self.im.add(z.im);
     }
 
-    /// Adds another sum's terms.
+    /// Adds the terms of another sum.
     pub fn merge(&mut self, other: &Self) {
         self.re.merge(&other.re);
         self.im.merge(&other.im);
     }
 
-    /// Each part rounded once, as [`ExactSum::round`] does.
+    /// The sum, with each part rounded once as in [`ExactSum::round`].
     pub fn round(&self) -> Complex<f64> {
         Complex::new(self.re.round(), self.im.round())
     }

@@ -1,6 +1,6 @@
-//! Fields in lanes (array of structures of arrays): word `w` of the lanes of outer site `o` lies at
-//! `((o · words + w) · nsimd + lane)`, in complex numbers. Fields come from, and go to, site order (x fastest), which knows no
-//! lanes. Where Grid's default split exists, the bytes here are those of Grid's GPU layout at the same width.
+//! Fields in lane layout (array of structures of arrays): word `w` of lane `lane` of outer site `o` has the index `((o · words + w) · nsimd +
+//! lane)`, in complex numbers. Fields are converted from and to site order (x fastest), which does not depend on lanes. If the lane layout is Grid's
+//! default, the bytes are those of Grid's GPU layout at the same width.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -18,7 +18,7 @@ use crate::tasks::{for_each_chunk, items_a_task};
 
 pub use crate::object::*;
 
-/// Why a field could not be made or used. Messages are fragments.
+/// An error of a field. Messages are fragments.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[allow(missing_docs, reason = "the messages name the fields")]
 #[non_exhaustive]
@@ -27,21 +27,21 @@ pub enum FieldError {
     Layout(#[from] LayoutError),
     #[error("a lattice of {lattice} lanes cannot hold a field of {field}")]
     Precision { lattice: &'static str, field: &'static str },
-    #[error("{given} complex numbers in site order do not make a {object} field on {extents}: that takes {needed}")]
+    #[error("a {object} field on {extents} has {needed} complex numbers in site order, not {given}")]
     Length { given: usize, needed: usize, object: &'static str, extents: String },
-    #[error("a {object} of no complex words makes no field: give it at least one")]
+    #[error("a {object} without complex words cannot be a field: give it at least one")]
     NoWords { object: &'static str },
     #[error(
-        "{what} have {parts} parts in all: at most {most} can be numbered; take a smaller lattice, or fewer a site"
+        "the {what} has {parts} components in all, but at most {most} are supported: use a smaller lattice, or fewer components of a site"
     )]
     TooLarge { what: String, parts: usize, most: usize },
-    #[error("a {field} has no right-hand sides {wanted:?} of {rhs_parts} components each")]
+    #[error("a {field} does not have right-hand sides {wanted:?} of {rhs_parts} components each")]
     RightHandSides { wanted: Vec<usize>, rhs_parts: usize, field: String },
     #[error(
-        "no room for {bytes} bytes of {what} in the host's memory: try a smaller lattice, f32, or links of 12 or 8 reals"
+        "no room for {bytes} bytes of {what} in the host's memory: use a smaller lattice, f32, or reconstruct 12 or 8"
     )]
     OutOfMemory { what: String, bytes: usize },
-    #[error("links of 8 reals stand for SU(3) matrices only: {why}; use links of 18 or 12 reals")]
+    #[error("reconstruct 8 needs links in SU(3): {why}; use reconstruct 18 or 12")]
     NotSu3 { why: String },
     #[error(transparent)]
     Links(#[from] LinkError),
@@ -49,19 +49,19 @@ pub enum FieldError {
     Mismatch { what: &'static str, left: String, right: String },
 }
 
-/// 64 bytes on a 64-byte boundary: the unit in which fields are stored.
+/// 64 bytes, aligned to 64 bytes: the unit in which fields are stored.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C, align(64))]
 struct Block([u64; 8]);
 
-/// What a field is, but its numbers.
+/// The shape of a field: everything but its numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct FieldShape {
-    /// The lattice that it lies on.
+    /// Its lattice.
     pub lattice: Lattice,
-    /// The sites that it lives on.
+    /// Its sites.
     pub sites: Sites,
-    /// What it holds at each site.
+    /// The object at each site.
     pub object: Object,
     /// How its numbers are stored.
     pub precision: Precision,
@@ -78,18 +78,18 @@ impl FieldShape {
         self.osites() * self.lattice.nsimd()
     }
 
-    /// Outer sites behind these that hold neighbours in other parts of the lattice; none of a whole one.
+    /// The number of outer sites of the halo, which follow the field's own; 0 on a whole lattice.
     pub fn ghost_osites(&self) -> usize {
         let held = |reach| GhostSites::new(&self.lattice, self.sites).len(reach);
         self.object.reach().filter(|_| self.lattice.extents().is_part()).map_or(0, held)
     }
 
-    /// Bytes of its sites in a device's memory.
+    /// The size of its own sites in a device's memory, in bytes.
     pub fn device_bytes(&self) -> usize {
         self.volume() * self.site_bytes()
     }
 
-    /// The same with those of neighbours in other parts.
+    /// The size in a device's memory, in bytes, including the halo.
     pub fn device_bytes_with_ghosts(&self) -> usize {
         (self.osites() + self.ghost_osites()) * self.lattice.nsimd() * self.site_bytes()
     }
@@ -98,37 +98,37 @@ impl FieldShape {
         self.object.parts() * self.precision.device_bytes(self.object.part_words())
     }
 
-    /// Refuses what cannot be a field, on a host or on a device.
+    /// Refuses a shape that a field cannot have, on a host or on a device.
     pub fn check(&self) -> Result<(), FieldError> {
         let Self { lattice, sites, object, precision } = self;
         check_precision(lattice, *sites, *object, *precision)
     }
 
-    /// "f32 spinor field on 4.4.4.8, even sites, 64-byte lanes cut 1.1.2.4"
+    /// For example `f32 spinor field on 4.4.4.8, even sites, 64-byte lanes, lane layout 1.1.2.4`.
     pub fn describe(&self) -> String {
         let Self { lattice, sites, object, precision } = self;
         let (name, extents, width, nodes) = (object.name(), lattice.extents(), lattice.width(), lattice.nodes());
         let count = if object.parts() == 1 { String::new() } else { format!("{} ", object.parts()) };
-        format!("{precision} {count}{name} field on {extents}, {sites} sites, {width}-byte lanes cut {nodes}")
+        format!("{precision} {count}{name} field on {extents}, {sites} sites, {width}-byte lanes, lane layout {nodes}")
     }
 }
 
-/// A field of precision `R` whose site object is known at run time, in lanes: what kernels that take any object, and backends, see of a
-/// [`Field`].
+/// A field of precision `R` in lane layout, whose site object is known at run time. Backends, and kernels that accept any object, use a [`Field`] in
+/// this form.
 #[derive(Clone)]
 #[repr(C)]
 pub struct FieldData<R> {
     lattice: Lattice,
     sites: Sites,
     object: Object,
-    /// Of its own sites, which those of ghosts follow.
+    /// The number of reals of its own sites. Those of the halo follow.
     reals: usize,
     ghost_reals: usize,
     blocks: Vec<Block>,
     precision: PhantomData<R>,
 }
 
-/// A field of `K` objects of precision `R`, in lanes.
+/// A field with `K` objects of precision `R`, in lane layout.
 #[derive(Clone)]
 #[repr(transparent)]
 pub struct Field<R, K> {
@@ -140,7 +140,7 @@ impl<R: Real> FieldData<R> {
     /// A field of zeros.
     ///
     /// # Errors
-    /// As [`check`]; [`FieldError::OutOfMemory`].
+    /// The errors of [`check`], and [`FieldError::OutOfMemory`].
     pub fn zeros(lattice: Lattice, sites: Sites, object: Object) -> Result<Self, FieldError> {
         check::<R>(&lattice, sites, object)?;
         let shape = FieldShape { lattice, sites, object, precision: R::PRECISION };
@@ -152,14 +152,14 @@ impl<R: Real> FieldData<R> {
         Ok(Self { lattice, sites, object, reals, ghost_reals, blocks, precision: PhantomData })
     }
 
-    /// The field as one of `K` objects; `None` if it holds others.
+    /// The field, if its objects are `K`.
     pub fn of<K: SiteObject>(&self) -> Option<&Field<R, K>> {
         K::of(self.object)?;
         // SAFETY: `Field` is a transparent wrapper of `FieldData`, beside a type without size; that the objects are `K`s was asked.
         Some(unsafe { &*std::ptr::from_ref(self).cast::<Field<R, K>>() })
     }
 
-    /// As [`Self::of`], to be written.
+    /// As [`Self::of`], for writing.
     pub fn of_mut<K: SiteObject>(&mut self) -> Option<&mut Field<R, K>> {
         K::of(self.object)?;
         // SAFETY: as in `of`.
@@ -172,13 +172,13 @@ impl<R: Real> FieldData<R> {
         Some(Field { data: self, kind: PhantomData })
     }
 
-    /// Writes every site object by `fill`, as [`Self::from_sites`].
+    /// Overwrites every site object with `fill`, as [`Self::from_sites`].
     pub(crate) fn overwrite(&mut self, fill: impl Fn(usize, &mut [Complex<R>]) + Sync) {
         let Self { lattice, sites, .. } = *self;
         self.write_places(|place, object| fill(lattice.extents().site(lattice.coordinate(sites, place)), object));
     }
 
-    /// Writes every site object by `fill`, which is given its place, and words to overwrite.
+    /// Overwrites every site object with `fill`, which receives its place and its words.
     pub(crate) fn write_places(&mut self, fill: impl Fn(Place, &mut [Complex<R>]) + Sync) {
         let (words, nsimd, osites_a_task) = (self.object.words(), self.lattice.nsimd(), items_a_task(self.osites()));
         for_each_chunk(self.words_mut(), words * nsimd * osites_a_task, |task, of_task| {
@@ -195,13 +195,13 @@ impl<R: Real> FieldData<R> {
         self.quantize();
     }
 
-    /// Rounds the field to what its storage holds ([`Real::quantize`]).
+    /// Rounds the field to the values that its storage can hold ([`Real::quantize`]).
     pub fn quantize(&mut self) {
         let (a_part, nsimd) = (self.reals_a_part(), self.lattice.nsimd());
         R::quantize(self.reals_mut(), a_part, nsimd);
     }
 
-    /// Takes the values of an array in site order over the whole lattice, words fastest: those of its own sites.
+    /// Copies values from an array in site order over the whole lattice, words fastest. Only those of the field's own sites are used.
     pub fn assign(&mut self, values: &[Complex<R>]) -> Result<(), FieldError> {
         let words = self.object.words();
         let needed = self.lattice.extents().volume() * words;
@@ -213,7 +213,7 @@ impl<R: Real> FieldData<R> {
         Ok(())
     }
 
-    /// The field in site order over the whole lattice, words fastest; zero on the sites that it does not live on.
+    /// The field in site order over the whole lattice, words fastest. The other sites are zero.
     pub fn to_site_order(&self) -> Vec<Complex<R>> {
         let zero = Complex::new(R::default(), R::default());
         let mut values = vec![zero; self.lattice.extents().volume() * self.object.words()];
@@ -221,7 +221,7 @@ impl<R: Real> FieldData<R> {
         values
     }
 
-    /// [`Self::to_site_order`], where there is room for it.
+    /// As [`Self::to_site_order`], or an error if there is not enough memory.
     pub fn try_to_site_order(&self) -> Result<Vec<Complex<R>>, FieldError> {
         let length = self.lattice.extents().volume() * self.object.words();
         let mut values = memory::zeros(length).ok_or_else(|| FieldError::OutOfMemory {
@@ -232,14 +232,14 @@ impl<R: Real> FieldData<R> {
         Ok(values)
     }
 
-    /// A copy, where there is room for it.
+    /// A copy, or an error if there is not enough memory.
     pub fn try_clone(&self) -> Result<Self, FieldError> {
         let what = || format!("a copy of a {}", self.describe());
         Ok(Self { blocks: list_of(what, self.blocks.len(), self.blocks.iter().copied())?, ..*self })
     }
 
-    /// Writes the field into a list in site order over the whole lattice, words fastest; the list keeps its values on the sites that the field does
-    /// not live on. Of a list of another length as many sites as it has.
+    /// Writes the field into a list in site order over the whole lattice, words fastest. The list keeps its values on the other sites. If the list
+    /// is shorter or longer than a field, only the sites that both have are written.
     pub fn put_into_site_order(&self, values: &mut [Complex<R>]) {
         let (words, nsimd, extents) = (self.object.words(), self.lattice.nsimd(), self.lattice.extents());
         let (field, sites) = (self.words(), extents.volume().min(values.len() / words));
@@ -257,23 +257,23 @@ impl<R: Real> FieldData<R> {
         });
     }
 
-    /// The lattice that the field lies on.
+    /// The lattice of the field.
     pub fn lattice(&self) -> &Lattice {
         &self.lattice
     }
 
-    /// The sites that the field lives on.
+    /// The sites of the field.
     pub fn sites(&self) -> Sites {
         self.sites
     }
 
-    /// What the field is, but its numbers.
+    /// The shape of the field: everything but its numbers.
     pub fn shape(&self) -> FieldShape {
         let Self { lattice, sites, object, .. } = *self;
         FieldShape { lattice, sites, object, precision: R::PRECISION }
     }
 
-    /// What the field holds at each site.
+    /// The object at each site.
     pub fn object(&self) -> Object {
         self.object
     }
@@ -283,7 +283,7 @@ impl<R: Real> FieldData<R> {
         self.lattice.osites(self.sites)
     }
 
-    /// Number of reals of one part of an outer site.
+    /// Number of reals of one component of an outer site.
     pub fn reals_a_part(&self) -> usize {
         self.reals_an_osite() / self.object.parts()
     }
@@ -293,62 +293,62 @@ impl<R: Real> FieldData<R> {
         2 * self.object.words() * self.lattice.nsimd()
     }
 
-    /// The field as it lies in memory, in reals.
+    /// The reals of the field, in the order of memory.
     pub fn reals(&self) -> &[R] {
         &bytemuck::cast_slice(&self.blocks)[..self.reals]
     }
 
-    /// The same with those of ghosts, which follow: what kernels read at neighbours.
+    /// As [`Self::reals`], followed by the halo, for kernels that read neighbours.
     pub fn reals_with_ghosts(&self) -> &[R] {
         &bytemuck::cast_slice(&self.blocks)[..self.reals + self.ghost_reals]
     }
 
-    /// The complex words of ghosts, outer site by outer site, to be written.
+    /// The complex words of the halo, outer site by outer site, for writing.
     pub fn ghosts_mut(&mut self) -> &mut [Complex<R>] {
         let reals: &mut [R] = bytemuck::cast_slice_mut(&mut self.blocks);
         bytemuck::cast_slice_mut(&mut reals[self.reals..self.reals + self.ghost_reals])
     }
 
-    /// The field as it lies in memory, in reals.
+    /// The reals of the field in the order of memory, for writing.
     pub fn reals_mut(&mut self) -> &mut [R] {
         &mut bytemuck::cast_slice_mut(&mut self.blocks)[..self.reals]
     }
 
-    /// The field as it lies in memory, in vectors of a type that divides it, such as a `wide` type or an array of them.
+    /// The field in the order of memory, as vectors of a type that divides it, such as a `wide` type or an array of them.
     ///
     /// # Panics
-    /// If the field's bytes are no whole number of `V`s.
+    /// If the size of the field is not a multiple of that of `V`.
     pub fn vectors<V: Pod>(&self) -> &[V] {
         bytemuck::cast_slice(self.reals())
     }
 
-    /// As [`Self::vectors`], with those of ghosts, which follow.
+    /// As [`Self::vectors`], followed by the halo.
     ///
     /// # Panics
-    /// As [`Self::vectors`].
+    /// Those of [`Self::vectors`].
     pub fn vectors_with_ghosts<V: Pod>(&self) -> &[V] {
         bytemuck::cast_slice(self.reals_with_ghosts())
     }
 
-    /// Like [`Self::vectors`], to be written.
+    /// As [`Self::vectors`], for writing.
     ///
     /// # Panics
-    /// If the field's bytes are no whole number of `V`s.
+    /// If the size of the field is not a multiple of that of `V`.
     pub fn vectors_mut<V: Pod>(&mut self) -> &mut [V] {
         bytemuck::cast_slice_mut(self.reals_mut())
     }
 
-    /// The field as it lies in memory, in complex words.
+    /// The complex words of the field, in the order of memory.
     pub fn words(&self) -> &[Complex<R>] {
         bytemuck::cast_slice(self.reals())
     }
 
-    /// The field as it lies in memory, in complex words.
+    /// The complex words of the field in the order of memory, for writing.
     pub fn words_mut(&mut self) -> &mut [Complex<R>] {
         bytemuck::cast_slice_mut(self.reals_mut())
     }
 
-    /// "f32 spinor field on 4.4.4.8, even sites, 64-byte lanes"
+    /// For example "f32 spinor field on 4.4.4.8, even sites, 64-byte lanes".
     pub fn describe(&self) -> String {
         describe::<R>(&self.lattice, self.sites, self.object)
     }
@@ -358,12 +358,12 @@ impl<R: Real, K: SiteObject> Field<R, K> {
     /// A field of zeros.
     ///
     /// # Errors
-    /// As [`check`]; [`FieldError::OutOfMemory`].
+    /// The errors of [`check`], and [`FieldError::OutOfMemory`].
     pub fn zeros(lattice: Lattice, sites: Sites, kind: K) -> Result<Self, FieldError> {
         Ok(Self { data: FieldData::zeros(lattice, sites, kind.object())?, kind: PhantomData })
     }
 
-    /// What the field holds at each site.
+    /// The object at each site.
     pub fn kind(&self) -> K {
         match K::of(self.data.object) {
             Some(kind) => kind,
@@ -376,7 +376,7 @@ impl<R: Real, K: SiteObject> Field<R, K> {
         self.data
     }
 
-    /// A field whose site objects are written by `fill(coordinate's site number, words of the site)`, in parallel.
+    /// A field whose site objects are written by `fill(number of the site, words of the site)`, in parallel.
     pub fn from_sites(
         lattice: Lattice,
         sites: Sites,
@@ -388,21 +388,20 @@ impl<R: Real, K: SiteObject> Field<R, K> {
         Ok(field)
     }
 
-    /// A field from an array in site order over the whole lattice, words fastest. Of that array a field of one parity takes its
-    /// own sites.
+    /// A field from an array in site order over the whole lattice, words fastest. A field of one parity uses only its own sites.
     ///
     /// # Errors
-    /// As [`Self::zeros`]; [`FieldError::Length`].
+    /// The errors of [`Self::zeros`], and [`FieldError::Length`].
     pub fn from_site_order(lattice: Lattice, sites: Sites, kind: K, values: &[Complex<R>]) -> Result<Self, FieldError> {
         let mut field = Self::zeros(lattice, sites, kind)?;
         field.assign(values)?;
         Ok(field)
     }
 
-    /// The same field in another precision (rounded to nearest even) and another layout of the same extents.
+    /// The field in another precision (rounded to nearest even) and another lane layout of the same extents.
     ///
     /// # Errors
-    /// [`FieldError::Mismatch`] if the extents differ, and as [`Self::zeros`].
+    /// [`FieldError::Mismatch`] if the extents differ, and the errors of [`Self::zeros`].
     pub fn convert<S: Real>(&self, lattice: Lattice) -> Result<Field<S, K>, FieldError> {
         if lattice.extents() != self.data.lattice.extents() {
             return Err(FieldError::Mismatch {
@@ -443,7 +442,7 @@ impl<K: SiteObject> Field<Half, K> {
         unsafe { &*std::ptr::from_ref(self).cast::<Field<f32, K>>() }
     }
 
-    /// Runs a kernel of f32 that writes the field, and rounds what it wrote.
+    /// Runs an f32 kernel that writes the field, and rounds the result.
     pub(crate) fn in_f32(&mut self, kernel: impl FnOnce(&mut Field<f32, K>)) {
         // SAFETY: as in `as_f32`.
         kernel(unsafe { &mut *std::ptr::from_mut(self).cast::<Field<f32, K>>() });
@@ -451,17 +450,17 @@ impl<K: SiteObject> Field<Half, K> {
     }
 }
 
-/// Refuses what cannot be a field, on a host or on a device.
+/// Refuses a shape that a field cannot have, on a host or on a device.
 ///
 /// # Errors
-/// [`FieldError::Precision`] if the lattice's lanes are not of `R`; [`LayoutError::NotRedBlack`] if it has no parities;
+/// [`FieldError::Precision`] if the lattice's lanes do not have the precision `R`; [`LayoutError::NotRedBlack`] if it has no parities;
 /// [`FieldError::NoWords`]; [`FieldError::TooLarge`].
 pub fn check<R: Real>(lattice: &Lattice, sites: Sites, object: Object) -> Result<(), FieldError> {
     check_precision(lattice, sites, object, R::PRECISION)
 }
 
 fn check_precision(lattice: &Lattice, sites: Sites, object: Object, precision: Precision) -> Result<(), FieldError> {
-    /// Kernels number lanes of components with 32 bits, and add to such numbers.
+    /// Kernels number the lanes of components with 32 bits, and do arithmetic with these numbers.
     const MOST: usize = i32::MAX as usize;
     lattice.check(sites)?;
     if lattice.scalar() != precision.scalar() {
@@ -478,7 +477,7 @@ fn check_precision(lattice: &Lattice, sites: Sites, object: Object, precision: P
     Ok(())
 }
 
-/// The first `length` of some items as a list, where there is room for it; `what` it is goes into the error.
+/// The first `length` items as a list, or an error if there is not enough memory; `what` describes the list in the error.
 pub fn list_of<T>(
     what: impl FnOnce() -> String,
     length: usize,
@@ -491,7 +490,7 @@ pub fn list_of<T>(
     Ok(list)
 }
 
-/// One line about a field in precision `R`, for error messages.
+/// A line about a field in precision `R`, for error messages.
 pub fn describe<R: Real>(lattice: &Lattice, sites: Sites, object: Object) -> String {
     FieldShape { lattice: *lattice, sites, object, precision: R::PRECISION }.describe()
 }

@@ -1,5 +1,5 @@
-//! Forks: a child has none of its parent's threads, so that whoever waits for one of them waits for ever. What has threads asks here whether it was made
-//! before the last fork.
+//! Detection of forks. A child process does not have its parent's threads, and would wait for them forever. Code with threads checks here whether
+//! the process was forked after they were started.
 
 #[cfg(all(target_os = "linux", not(miri)))]
 use std::sync::{
@@ -7,7 +7,7 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering::Relaxed},
 };
 
-/// Forks between the process that asked for the first time and this one.
+/// The number of forks between the process that called this first and this one.
 #[cfg(all(target_os = "linux", not(miri)))]
 pub fn count() -> usize {
     static FORKS: AtomicUsize = AtomicUsize::new(0);
@@ -22,7 +22,7 @@ pub fn count() -> usize {
     FORKS.load(Relaxed)
 }
 
-/// What changes with a fork: the number of the process.
+/// The id of the process, which changes with a fork.
 #[cfg(not(all(target_os = "linux", not(miri))))]
 pub fn count() -> usize {
     std::process::id() as usize

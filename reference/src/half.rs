@@ -1,7 +1,7 @@
-//! Half precision (`docs/arithmetic.md` §12): the components of one part of a site, such as one spinor, are signed 16-bit fractions of a
-//! power of two that is larger than all of them. One computes in f32; what is stored is rounded. Counterpart: `cl/half.clh`.
+//! Half precision (`docs/arithmetic.md` §12): the reals of a component, such as a spinor, are signed 16-bit fractions of a power of two that is
+//! larger than all of them. Arithmetic is in f32, and results are rounded when they are stored. Counterpart: `cl/half.clh`.
 //!
-//! On the host such a field holds the f32 numbers that its fractions stand for. So every kernel of f32 serves it, followed by a rounding.
+//! On the host, such a field holds the f32 numbers that its fractions stand for. So it uses the f32 kernels, followed by a rounding.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -45,7 +45,7 @@ impl From<Half> for f32 {
     }
 }
 
-/// Arithmetic is that of f32; results are quantized with the field that they belong to.
+/// Implements arithmetic as that of f32. Results are quantized with the field that they belong to.
 macro_rules! operators {
     ($($operator:ident $method:ident),+) => {$(
         impl $operator for Half {
@@ -87,22 +87,22 @@ impl Num for Half {
     }
 }
 
-/// Bits of 2¹¹², the least magnitude that is not stored; those of infinities and of what is no number are larger. So a device can make numbers
-/// of fractions by a fused multiply-add of numbers up to 2²⁴ steps.
+/// The bits of 2¹¹², the least magnitude that cannot be stored. Those of infinities and NaNs are larger. With this limit, a device can convert
+/// fractions by a fused multiply-add of numbers up to 2²⁴ steps.
 const TOO_LARGE: u32 = 0x7780_0000;
 const MANTISSA_BITS: u32 = 23;
-/// Bits of a fraction after its point.
+/// The number of bits of a fraction after its binary point.
 const FRACTION_BITS: u32 = 15;
 
-/// A device holds a fraction q as q + 2¹⁵, two in a word, and so with this bit of each turned.
+/// A device stores a fraction q as q + 2¹⁵, two in a word: this bit of each is flipped.
 const ON_DEVICE: u32 = 0x8000_8000;
 
-/// The same on both sides of 0, so that a scale is never reached.
+/// The limit is the same on both sides of 0, so that the scale itself is never reached.
 const LARGEST_FRACTION: f32 = 32767.0;
 
-/// The step of a part whose largest magnitude has the bits `largest`: 2⁻¹⁵ of the smallest power of two that is larger than it, but no less
-/// than the smallest normal f32; NaN if a component is 2¹¹² or more, or no number. Were the power allowed to equal the largest component, a number that
-/// was rounded up to a power of two would be rounded again the next time.
+/// The step of a component whose largest magnitude has the bits `largest`. It is 2⁻¹⁵ times the smallest power of two that is larger than this
+/// magnitude, but at least the smallest normal f32. It is NaN if a real is 2¹¹² or more, or NaN. The power must not equal the largest magnitude: a
+/// number that was rounded up to a power of two would be rounded again the next time.
 fn step(largest: u32) -> f32 {
     if largest >= TOO_LARGE {
         return f32::NAN;
@@ -116,7 +116,7 @@ fn inverse(step: f32) -> f32 {
     f32::from_bits((254 << MANTISSA_BITS) - step.to_bits())
 }
 
-/// The fraction of a component, in steps: rounded to nearest even, clamped. 0 where the step is NaN.
+/// The fraction of a real, in steps: rounded to nearest even, clamped; 0 if the step is NaN.
 fn fraction(x: f32, step: f32) -> i16 {
     if step.is_nan() {
         return 0;
@@ -125,7 +125,7 @@ fn fraction(x: f32, step: f32) -> i16 {
     (x * inverse(step)).round_ties_even().clamp(-LARGEST_FRACTION, LARGEST_FRACTION) as i16
 }
 
-/// The component that a fraction stands for: exact, NaN where the step is.
+/// The real that a fraction stands for. It is exact, or NaN if the step is NaN.
 fn component(fraction: i16, step: f32) -> f32 {
     f32::from(fraction) * step
 }
@@ -143,19 +143,19 @@ impl Half {
         bytemuck::cast_slice(reals)
     }
 
-    /// The numbers as f32, to be overwritten by others, and then quantized ([`Real::quantize`]).
+    /// The numbers as f32. Overwrite them, then quantize ([`Real::quantize`]).
     pub fn as_f32_mut(reals: &mut [Self]) -> &mut [f32] {
         bytemuck::cast_slice_mut(reals)
     }
 
-    /// The step of a part of a field that is given by its reals, and their fractions in steps: what is stored of it.
+    /// The step of a component with these reals, and their fractions in steps, as they are stored.
     pub fn fractions(part: &[f32]) -> (f32, Vec<i16>) {
         let largest = part.iter().map(|x| x.to_bits() & i32::MAX as u32).max().unwrap_or(0);
         let step = step(largest);
         (step, part.iter().map(|&x| fraction(x, step)).collect())
     }
 
-    /// 4-byte words of a part with so many reals, on a device: one for each complex number, and one for the step.
+    /// The number of 4-byte words of a component with this number of reals, on a device: one for each complex number, and one for the step.
     fn device_words(a_part: usize, nsimd: usize) -> usize {
         half_device_bytes(a_part / (2 * nsimd)) / size_of::<u32>() * nsimd
     }
@@ -250,7 +250,7 @@ impl Real for Half {
 mod tests {
     use super::*;
 
-    /// What is left of a part of one lane.
+    /// The stored values of a component of one lane.
     fn quantized(part: &[f32]) -> Vec<f32> {
         let mut part: Vec<Half> = part.iter().map(|&x| Half(x)).collect();
         let reals = part.len();

@@ -1,13 +1,13 @@
-//! Which vector instructions of the processor the kernels use. A program holds the kernels for several sets, and takes the best that the processor
-//! has when the first of them runs. Results have the same bits with each.
+//! The vector instructions that kernels use. A program contains the kernels for several instruction sets, and selects the best one that the
+//! processor supports when the first kernel runs. The bits of results are the same with each.
 
 use std::str::FromStr;
 use std::sync::OnceLock;
 
-/// A set of vector instructions, the better ones last.
+/// A set of vector instructions. Better ones come later.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Instructions {
-    /// What every processor of the architecture has: SSE2 on x86-64, where fused multiply-adds are functions; NEON on 64-bit Arm.
+    /// The instructions of every processor of the architecture: SSE2 on x86-64, where fused multiply-adds are function calls; NEON on 64-bit Arm.
     Baseline,
     /// AVX2 and FMA: x86-64 since Haswell (2013) and Zen (2017).
     Avx2,
@@ -15,7 +15,7 @@ pub enum Instructions {
     Avx512,
 }
 
-/// A set of instructions that cannot be used. Messages are fragments.
+/// An error of an instruction set. Messages are fragments.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages name the fields")]
 #[non_exhaustive]
@@ -31,10 +31,11 @@ pub enum InstructionsError {
 static IN_USE: OnceLock<Instructions> = OnceLock::new();
 
 impl Instructions {
-    /// The environment variable that names the set to use: one that the processor has not is no set, and the best is used.
+    /// The environment variable with the name of the set to use. If its value is not valid, or the processor does not support the set, the best one
+    /// is used.
     pub const VARIABLE: &str = "LANEFIELD_INSTRUCTIONS";
 
-    /// The set that kernels use: the best of this processor, unless [`Self::choose`] or [`Self::VARIABLE`] chose another.
+    /// The set that kernels use: the best of this processor, unless [`Self::choose`] or [`Self::VARIABLE`] selected another.
     #[inline]
     pub fn in_use() -> Self {
         *IN_USE.get_or_init(|| match Self::of_environment() {
@@ -51,10 +52,10 @@ impl Instructions {
         }
     }
 
-    /// Makes the kernels of this process use a set: to test, or to measure it.
+    /// Makes the kernels of this process use a set, for tests and measurements.
     ///
     /// # Errors
-    /// [`InstructionsError`] if the processor does not have it, or if kernels use another one already.
+    /// [`InstructionsError`] if the processor does not have it, or if kernels already use another one.
     pub fn choose(self) -> Result<(), InstructionsError> {
         let best = Self::best();
         if self > best {
@@ -83,7 +84,7 @@ impl Instructions {
         Self::Baseline
     }
 
-    /// Bytes of one vector. Stencils on words of two vectors take up to 1.9 times as long as on words of one (`docs/performance.md`).
+    /// Bytes of one vector. Stencils with words of two vectors take up to 1.9 times as long as with words of one (`docs/performance.md`).
     pub fn vector_bytes(self) -> usize {
         match self {
             Self::Avx512 => 64,
@@ -92,7 +93,7 @@ impl Instructions {
         }
     }
 
-    /// What one calls them.
+    /// The name in messages.
     pub fn describe(self) -> &'static str {
         match self {
             Self::Avx512 => "AVX-512",

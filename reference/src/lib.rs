@@ -25,7 +25,7 @@ pub mod scalar;
 pub mod tasks;
 pub mod tensor;
 
-/// What most code on lattice fields names: `use lanefield_reference::prelude::*`.
+/// The names that most code on lattice fields uses: `use lanefield_reference::prelude::*`.
 pub mod prelude {
     pub use crate::field::{ColourVectors, Field, Spinors};
     pub use crate::gauge::Configuration;

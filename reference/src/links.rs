@@ -1,5 +1,5 @@
-//! Doubled links: what the hop reads. Eight links a site, in the order of the site that uses them, with −1/2 and the boundary phases
-//! folded in (Grid's `DoubleStore`; `docs/arithmetic.md` §5), as 18, 12 or 8 reals a link.
+//! Doubled links, which the hop reads: eight links for a site, in the order of the site that uses them. They include −1/2 and the boundary phases
+//! (Grid's `DoubleStore`; `docs/arithmetic.md` §5). A link is stored as 18, 12 or 8 reals.
 
 mod eight;
 mod long;
@@ -15,7 +15,7 @@ pub use long::double_long;
 
 pub use crate::object::{Angle, BoundaryPhases, DoubledGauge, LinkError, LinkFormat, Phase, cis_pi};
 
-/// Refuses a configuration on other extents than the lattice's.
+/// Refuses a configuration whose extents differ from the lattice's.
 fn check_extents(what: &'static str, configuration: &Configuration, lattice: Lattice) -> Result<(), FieldError> {
     let extents = lattice.extents();
     match configuration.extents() == extents {
@@ -28,8 +28,7 @@ fn check_extents(what: &'static str, configuration: &Configuration, lattice: Lat
     }
 }
 
-/// The links as they are, rounded to `R`, without phases: what field strengths are made of. A link that leaves the last slice of a fixed
-/// boundary is zero.
+/// The links themselves, rounded to `R`, without phases, for field strengths. A link that leaves the last slice of a fixed boundary is zero.
 ///
 /// # Errors
 /// [`FieldError`] if the lattice's extents or precision differ.
@@ -55,8 +54,8 @@ pub fn raw<R: Real>(
     })
 }
 
-/// The links of a part as they are, with those of the sites around it, as a field on a lattice of its own ([`Configuration::around`]): what is made of it from
-/// neighbours and corners is right at the sites of the part.
+/// The links of a local volume and of the sites around it, as a field on a lattice of its own ([`Configuration::around`]). Results that depend on
+/// neighbours and corners are then correct at the sites of the local volume.
 pub fn raw_with_border<R: Real>(
     configuration: &Configuration,
     lattice: Lattice,
@@ -87,12 +86,14 @@ pub fn raw_with_border<R: Real>(
     })
 }
 
-/// The doubled links of the sites `sites`, from a configuration: links are rounded to `R`, times −1/2, times the phase; or their eight reals,
-/// rounded to `R`.
+/// The doubled links of `sites`, from a configuration. Links are rounded to `R`, times −1/2, times the phase. With reconstruct 8, they are the eight
+/// reals, rounded to `R`.
 ///
 /// # Errors
-/// [`FieldError`] if the lattice's extents or precision differ, or it has no parities and `sites` is one, or links of fewer than 18 reals have other phases than
-/// 1, −1 and 0; [`FieldError::NotSu3`] if a link is to be stored as 8 reals and is further from SU(3) than 1e-5 (see [`Configuration::require_su3`]).
+/// [`FieldError`] if the lattice's extents or precision differ, or if `sites` is one parity and the lattice does not have parities. Also if links of
+/// fewer than 18 reals have phases other than 1, −1 and 0.
+///
+/// [`FieldError::NotSu3`] if a link should be stored as 8 reals and deviates from SU(3) by more than 1e-5 (see [`Configuration::require_su3`]).
 pub fn double<R: Real>(
     configuration: &Configuration,
     lattice: Lattice,

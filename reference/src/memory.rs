@@ -1,4 +1,4 @@
-//! Hints to the memory system, which change times and never results: huge pages for fields, prefetches for streams of neighbours.
+//! Hints to the memory system, which change times but no results: huge pages for fields, prefetches for streams of neighbours.
 
 use std::alloc::Layout;
 
@@ -6,8 +6,8 @@ use bytemuck::Zeroable;
 
 use crate::{domains, tasks};
 
-/// `length` zeros, on huge pages where the system has them, or `None` where it has no room. Kernels read ten streams at once: with
-/// small pages they would wait for page tables.
+/// `length` zeros, on huge pages if the system has them; `None` if there is not enough memory. Kernels read ten streams at once, and with small
+/// pages would wait for page tables.
 pub(crate) fn zeros<T: Zeroable>(length: usize) -> Option<Vec<T>> {
     let layout = Layout::array::<T>(length).ok()?;
     if layout.size() == 0 {
@@ -26,10 +26,11 @@ pub(crate) fn zeros<T: Zeroable>(length: usize) -> Option<Vec<T>> {
     }
 }
 
-/// Writes zeros, each thread of the pool its part: so the system clears pages side by side, and they lie in the memory domain of the thread.
+/// Writes zeros, with each thread of the pool writing its part. So the system clears pages in parallel, and they are in the memory domain of the
+/// thread.
 ///
 /// # Safety
-/// `start` is that of an allocation of so many bytes, which nobody else uses.
+/// `start` must be an allocation of `bytes` bytes that nothing else uses.
 unsafe fn zero(start: *mut u8, bytes: usize) {
     // Below this, waking the threads takes longer than it gains.
     let worthwhile = if domains::are_several(tasks::threads()) { 4 << 20 } else { 64 << 20 };
@@ -45,9 +46,9 @@ unsafe fn zero(start: *mut u8, bytes: usize) {
     });
 }
 
-/// Asks the system to back large, freshly allocated memory with huge pages. A refusal does no harm.
+/// Asks the system to back large, freshly allocated memory with huge pages. It does no harm if the system refuses.
 fn advise_huge_pages(start: *mut u8, bytes: usize) {
-    /// Below this, huge pages gain nothing.
+    /// Below this size, huge pages gain nothing.
     const WORTHWHILE: usize = 4 << 20;
     #[cfg(all(target_os = "linux", not(miri)))]
     if bytes >= WORTHWHILE {
@@ -60,27 +61,27 @@ fn advise_huge_pages(start: *mut u8, bytes: usize) {
     let _ = (start, bytes, WORTHWHILE);
 }
 
-/// How many outer sites ahead kernels ask for what they will read, by the bytes of a word: an outer site of narrow words takes less time than memory
-/// takes to answer.
+/// The number of outer sites by which kernels prefetch ahead, by the size of a word: an outer site of narrow words takes less time than a memory
+/// access.
 #[inline(always)]
 pub(crate) const fn outer_sites_ahead(word_bytes: usize) -> usize {
     if word_bytes < 64 { 64 / word_bytes } else { 1 }
 }
 
-/// How many outer sites ahead kernels ask for the links that they will read into the second cache, by the bytes of the links of an outer site: as far as
-/// memory takes to answer, which is more than the first cache holds.
+/// The number of outer sites by which kernels prefetch links ahead into the second cache, by the size of the links of an outer site. It covers the
+/// latency of memory, which is more than the first cache can hold.
 #[inline(always)]
 pub(crate) const fn links_ahead(bytes_an_osite: usize) -> usize {
     const FAR: usize = 16 << 10;
     FAR.div_ceil(bytes_an_osite)
 }
 
-/// Whether a result of so many bytes is written past the caches: one that other streams drive out of them before it is read again.
+/// Whether a result of `bytes` bytes is written past the caches. That is so if other streams would evict it before it is read again.
 pub(crate) const fn is_past_caches(bytes: usize) -> bool {
     bytes >= 16 << 20
 }
 
-/// Orders stores past the caches before all that follows.
+/// Orders stores past the caches before everything that follows.
 #[inline(always)]
 pub(crate) fn fence() {
     #[cfg(target_arch = "x86_64")]
@@ -90,8 +91,8 @@ pub(crate) fn fence() {
     }
 }
 
-/// Bytes of the last cache for each thread of the present pool, as far as the system tells them. A virtual machine is told of a cache that it shares with
-/// others.
+/// The size of the last cache for each thread of the current pool, as far as the system reports it. In a virtual machine, the reported cache may be
+/// shared with other machines.
 pub(crate) fn last_cache_of_a_thread() -> usize {
     /// The second cache of a common server core.
     const UNKNOWN: usize = 2 << 20;
@@ -104,7 +105,7 @@ pub(crate) fn last_cache_of_a_thread() -> usize {
     usize::try_from(told).map_or(0, |bytes| bytes / tasks::threads()).clamp(UNKNOWN, MOST)
 }
 
-/// Asks for the cache lines of a slice that will be read soon.
+/// Prefetches the cache lines of a slice that will be read soon.
 #[inline(always)]
 pub(crate) fn prefetch<T>(slice: &[T]) {
     #[cfg(target_arch = "x86_64")]
@@ -121,8 +122,8 @@ pub(crate) fn prefetch<T>(slice: &[T]) {
     let _ = slice;
 }
 
-/// Asks for what a stream that is read in order needs soon, where it has come to `here`: lines far ahead into the second cache, near ones
-/// into the first. Hardware prefetchers stop at the end of a page. Call it once a cache line.
+/// Prefetches for a stream that is read in order and has reached `here`: lines far ahead into the second cache, near ones into the first. Hardware
+/// prefetchers stop at the end of a page. Call it once for each cache line.
 #[inline(always)]
 pub(crate) fn prefetch_stream<T>(here: &T) {
     #[cfg(target_arch = "x86_64")]
@@ -141,14 +142,14 @@ pub(crate) fn prefetch_stream<T>(here: &T) {
     let _ = here;
 }
 
-/// Asks for the cache lines of a slice that will be read when many others have been: into the second cache.
+/// Prefetches the cache lines of a slice that will be read after many others, into the second cache.
 #[inline(always)]
 pub(crate) fn prefetch_slice_far<T>(slice: &[T]) {
     const LINE: usize = 64;
     slice.iter().step_by((LINE / size_of::<T>()).max(1)).for_each(prefetch_far);
 }
 
-/// Asks for a cache line that will be read when many others have been: into the second cache.
+/// Prefetches a cache line that will be read after many others, into the second cache.
 #[inline(always)]
 pub(crate) fn prefetch_far<T>(there: &T) {
     #[cfg(target_arch = "x86_64")]

@@ -1,8 +1,9 @@
-//! Enumerations whose values have names.
+//! Enumerations with named values.
 
 use std::fmt::Display;
 
-/// Lists the values of an enumeration as `ALL`, and writes each by its name; also reads it, if the macro is told what a value is called in errors.
+/// Lists the values of an enumeration as `ALL`, and displays each by its name. Also parses a value, if the macro receives the word for a value in
+/// errors.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! named {
@@ -11,7 +12,7 @@ macro_rules! named {
             /// All values.
             pub const ALL: [Self; [$($name),+].len()] = [$(Self::$variant),+];
 
-            /// The word for it.
+            /// Its name.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$variant => $name,)+
@@ -37,7 +38,7 @@ macro_rules! named {
     };
 }
 
-/// The value of that name.
+/// The value with this name.
 pub fn find<T: Copy + Display>(text: &str, what: &str, all: &[T]) -> Result<T, String> {
     let names: Vec<String> = all.iter().map(T::to_string).collect();
     match (names.iter().position(|name| name == text), &names[..]) {

@@ -1,21 +1,21 @@
-//! Random numbers as a function of (seed, use, global site, component): no state, hence the same field for every layout,
-//! backend, number of threads and order of calls. Drawn on the host in f64 and rounded by whoever stores them in f32;
-//! there is no OpenCL counterpart.
+//! Random numbers as a function of (seed, use, global site, component). There is no state, so the field is the same for every layout, backend,
+//! number of threads and order of calls. They are drawn on the host in f64, and are rounded when they are stored in f32. There is no OpenCL
+//! counterpart.
 //!
 //! The generator is Philox4x32-10 of J. K. Salmon, M. A. Moraes, R. O. Dror and D. E. Shaw, *Parallel random numbers: as
 //! easy as 1, 2, 3*, Proc. SC11 (2011). Key: the seed, low word first. Counter: global site (low word, high word),
 //! component, [`Stream`]. A global site is the index with x fastest: x + Lx · (y + Ly · (z + Lz · t)).
 //!
-//! One (seed, stream, site, component) is one draw of 128 bits. [`uniform`] and [`gaussian_pair`] of the same four
-//! arguments read the same bits, so a use takes one of them, or different components.
+//! One (seed, stream, site, component) is one draw of 128 bits. [`uniform`] and [`gaussian_pair`] with the same four arguments read the same bits,
+//! so use only one of them, or different components.
 //!
-//! Logarithm, cosine and sine come from the `libm` crate, everything else is `+ − × / sqrt` in the order written, never
-//! fused: the bits are the same on every machine.
+//! Logarithm, cosine and sine are those of the `libm` crate. Everything else is `+ − × / sqrt` in the order written, never fused. So the bits are
+//! the same on every machine.
 
 use num_complex::Complex;
 
-/// What random numbers are for: fields drawn from the same seed for different uses are independent. The numbers are part
-/// of the definition of every random field, so they never change.
+/// The use of random numbers. Fields that are drawn from the same seed for different uses are independent. The numbers are part of the definition of
+/// every random field, so they never change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u32)]
 pub enum Stream {
@@ -25,15 +25,15 @@ pub enum Stream {
     GaugeLinks = 2,
     /// Links of a weak gauge field: [`su3_weak`].
     WeakGaugeLinks = 3,
-    /// Inputs of tests, of `verify`, and whatever else is not one of the above.
+    /// Inputs of tests and of `verify`, and everything else.
     TestData = 4,
     /// Sources of Z4 noise: [`z4_number`].
     Z4Source = 5,
-    /// Thresholds of Metropolis' test, the number of the trajectory in place of the site.
+    /// Thresholds of the Metropolis test. The number of the trajectory replaces the site.
     Metropolis = 6,
-    /// Samples of a bootstrap, the number of the resample in place of the site: [`resample`].
+    /// Samples of a bootstrap. The number of the resample replaces the site: [`resample`].
     Resampling = 7,
-    /// Vectors that Lanczos begins with.
+    /// Start vectors of Lanczos.
     Lanczos = 8,
 }
 
@@ -49,21 +49,23 @@ pub fn bits(seed: u64, stream: Stream, site: u64, component: u32) -> [u32; 4] {
     philox_of_one(counter, [seed as u32, (seed >> 32) as u32])
 }
 
-/// Whole numbers that kernels draw random numbers by are below this: every precision in which they compute holds them.
+/// A bound of the integers from which kernels draw random numbers. Every working precision can represent them.
 pub(crate) const WHOLE_NUMBERS: f64 = 16_777_216.0;
 
-/// A seed as kernels take it, in three whole numbers: its lowest 24 bits, the next 24, and the rest.
+/// A seed as three integers, for kernels: its lowest 24 bits, the next 24, and the rest.
 pub fn key_of_seed(seed: u64) -> [f64; 3] {
     [seed & 0xff_ffff, seed >> 24 & 0xff_ffff, seed >> 48].map(|part| part as f64)
 }
 
-/// The 128 random bits of a draw in a kernel: Philox4x32-10 with the seed as the key. Counter: x and y, z and t (16 bits each, the first one low), event,
-/// draw with its highest bit set, which no draw of [`bits`] has. `numbers` are the three of the key, event and draw.
+/// The 128 random bits of a draw in a kernel: Philox4x32-10 with the seed as the key. The counter is x and y, z and t (16 bits each, the first one
+/// low), the event, and the draw with its highest bit set. No draw of [`bits`] has this bit set. `numbers` are the three of the key, the event and
+/// the draw.
 pub fn bits_at(x: [u16; 4], numbers: [f64; 5]) -> [u32; 4] {
     bits_at_each(x.map(|x| [x]), numbers.map(|number| [number])).map(|[bits]| bits)
 }
 
-/// [`bits_at`] of `N` sites: each number with its value of each site. Inlined, so that all sites are drawn for at once where the processor has vectors.
+/// [`bits_at`] for `N` sites; each number has a value for each site. It is inlined, so that all sites are drawn at once if the processor has
+/// vectors.
 #[inline(always)]
 pub(crate) fn bits_at_each<const N: usize>([x, y, z, t]: [[u16; N]; 4], numbers: [[f64; N]; 5]) -> [[u32; N]; 4] {
     let mut counter = [[0; N]; 4];
@@ -84,14 +86,14 @@ pub(crate) fn bits_at_each<const N: usize>([x, y, z, t]: [[u16; N]; 4], numbers:
     philox(counter, key)
 }
 
-/// The uniform number in (0, 1) that a kernel makes of 32 random bits k: (k + ½) · 2⁻³² in f64, (⌊k / 2⁹⌋ + ½) · 2⁻²³ in f32, both exact.
+/// The uniform number in (0, 1) that a kernel computes from 32 random bits k: (k + ½) · 2⁻³² in f64, (⌊k / 2⁹⌋ + ½) · 2⁻²³ in f32. Both are exact.
 #[inline(always)]
 pub fn uniform_of_bits<R: crate::real::Real>(k: u32) -> R {
     let (shift, spacing) = if R::BITS == 64 { (0, 1.0 / 4_294_967_296.0) } else { (9, 1.0 / 8_388_608.0) };
     R::from_f64((f64::from(k >> shift) + 0.5) * spacing)
 }
 
-/// Uniform in the open interval (0, 1): k · 2⁻⁵³ with k from 53 bits, where k = 0 becomes 2⁻⁵⁴.
+/// Uniform in the open interval (0, 1): k · 2⁻⁵³ with k from 53 bits. k = 0 becomes 2⁻⁵⁴.
 pub fn uniform(seed: u64, stream: Stream, site: u64, component: u32) -> f64 {
     let [low, high, _, _] = bits(seed, stream, site, component);
     open_unit_interval(low, high)
@@ -107,7 +109,7 @@ pub fn gaussian_pair(seed: u64, stream: Stream, site: u64, component: u32) -> (f
     (radius * libm::cos(angle), radius * libm::sin(angle))
 }
 
-/// The samples of resample `resample` of a bootstrap: `count` numbers below `count`, ⌊u · count⌋ with a uniform number u each.
+/// The samples of resample `resample` of a bootstrap: `count` numbers below `count`, each ⌊u · count⌋ with a uniform number u.
 pub fn resample(seed: u64, resample: u64, count: usize) -> Vec<usize> {
     let sample = |draw: usize| {
         let u = uniform(seed, Stream::Resampling, resample, draw as u32);
@@ -116,7 +118,7 @@ pub fn resample(seed: u64, resample: u64, count: usize) -> Vec<usize> {
     (0..count).map(sample).collect()
 }
 
-/// Z4 noise: 1, i, −1 or −i with equal probability, as the two lowest bits of the draw say, 0 to 3 in this order. The part that is none is +0.
+/// Z4 noise: 1, i, −1 or −i with equal probability, according to the two lowest bits of the draw, 0 to 3 in this order. The zero part is +0.
 pub fn z4_number(seed: u64, stream: Stream, site: u64, component: u32) -> Complex<f64> {
     let [entropy, ..] = bits(seed, stream, site, component);
     match entropy % 4 {
@@ -127,17 +129,17 @@ pub fn z4_number(seed: u64, stream: Stream, site: u64, component: u32) -> Comple
     }
 }
 
-/// Z2 noise: 1 or −1 with equal probability, as the lowest bit of the draw says. The imaginary part is +0.
+/// Z2 noise: 1 or −1 with equal probability, according to the lowest bit of the draw. The imaginary part is +0.
 pub fn z2_number(seed: u64, stream: Stream, site: u64, component: u32) -> Complex<f64> {
     let [entropy, ..] = bits(seed, stream, site, component);
     Complex::new(if entropy % 2 == 0 { 1.0 } else { -1.0 }, 0.0)
 }
 
-/// A random SU(3) matrix, row-major, distributed by Haar's measure; `direction` is 0 … 3 for x, y, z, t, and 4 for a matrix of the site itself, a gauge
-/// transformation.
+/// A random SU(3) matrix, row-major, with Haar measure. `direction` is 0 … 3 for x, y, z, t, and 4 for a matrix of the site itself (a gauge
+/// transformation).
 ///
-/// Two rows of complex Gaussian numbers, orthonormalised with positive norms, are uniform on the pairs of orthonormal
-/// vectors, and each pair is the top of exactly one SU(3) matrix: its third row is (row 1 × row 2)*.
+/// Two rows of complex Gaussian numbers, orthonormalised with positive norms, are uniform on the pairs of orthonormal vectors. Each pair belongs to
+/// exactly one SU(3) matrix, whose third row is (row 1 × row 2)*.
 pub fn su3_random(seed: u64, site: u64, direction: u32) -> [Complex<f64>; 9] {
     let element = |word: u32| {
         let (re, im) = gaussian_pair(seed, Stream::GaugeLinks, site, component_of_link(direction, word));
@@ -146,12 +148,11 @@ pub fn su3_random(seed: u64, site: u64, direction: u32) -> [Complex<f64>; 9] {
     special_unitary([element(0), element(1), element(2)], [element(3), element(4), element(5)])
 }
 
-/// An SU(3) matrix near the identity, row-major: 1 + i · `spread` · Σₐ gₐ λₐ/2, with λₐ Gell-Mann's matrices and gₐ eight
-/// Gaussian numbers of variance 1, made special unitary again as in [`su3_random`]. It is exp(i · `spread` · Σₐ gₐ λₐ/2)
-/// up to terms of order `spread`².
+/// An SU(3) matrix near the identity, row-major: 1 + i · `spread` · Σₐ gₐ λₐ/2, made special unitary as in [`su3_random`]. The λₐ are the Gell-Mann
+/// matrices, and the gₐ are eight Gaussian numbers of variance 1. It is exp(i · `spread` · Σₐ gₐ λₐ/2) up to terms of order `spread`².
 ///
-/// 1 + iH with H Hermitian is never singular, so every finite `spread` whose square is finite serves; 0 gives the
-/// identity. An infinite or NaN `spread` gives NaNs.
+/// 1 + iH with H Hermitian is never singular, so any `spread` with a finite square is valid; 0 gives the identity. An infinite or NaN `spread` gives
+/// NaNs.
 pub fn su3_weak(seed: u64, site: u64, direction: u32, spread: f64) -> [Complex<f64>; 9] {
     let pair = |word: u32| gaussian_pair(seed, Stream::WeakGaugeLinks, site, component_of_link(direction, word));
     let ((g1, g2), (g4, g5), (g6, g7), (g3, g8)) = (pair(0), pair(1), pair(2), pair(3));
@@ -171,17 +172,17 @@ pub fn su3_weak(seed: u64, site: u64, direction: u32, spread: f64) -> [Complex<f
     special_unitary(row_1, row_2)
 }
 
-/// Sixteen components a link, of which the matrices above use at most six.
+/// Each link has sixteen components. The matrices above use at most six.
 fn component_of_link(direction: u32, word: u32) -> u32 {
     direction << 4 | word
 }
 
-/// [`philox`] of one counter.
+/// [`philox`] for one counter.
 fn philox_of_one(counter: [u32; 4], key: [u32; 2]) -> [u32; 4] {
     philox(counter.map(|word| [word]), key.map(|word| [word])).map(|[word]| word)
 }
 
-/// Ten rounds on 128-bit counters with 64-bit keys, `N` of them: words in order, each of all `N`.
+/// Ten rounds on `N` 128-bit counters with 64-bit keys. Each word holds its `N` values.
 #[inline(always)]
 fn philox<const N: usize>(mut counter: [[u32; N]; 4], mut key: [[u32; N]; 2]) -> [[u32; N]; 4] {
     const ROUNDS: usize = 10;
@@ -203,7 +204,7 @@ fn philox<const N: usize>(mut counter: [[u32; N]; 4], mut key: [[u32; N]; 2]) ->
     counter
 }
 
-/// 53 bits as a number in (0, 1). Every value is exact; (k + ½) · 2⁻⁵³ would round up to 1 for the largest k.
+/// 53 bits as a number in (0, 1). Every value is exact, while (k + ½) · 2⁻⁵³ would round up to 1 for the largest k.
 fn open_unit_interval(low: u32, high: u32) -> f64 {
     let k = (u64::from(high) << 32 | u64::from(low)) >> 11;
     // `powi` is not used: its precision is unspecified.
@@ -222,7 +223,7 @@ fn special_unitary(row_1: Row, row_2: Row) -> [Complex<f64>; 9] {
     [a[0], a[1], a[2], b[0], b[1], b[2], minor(1, 2), minor(2, 0), minor(0, 1)]
 }
 
-/// `row` less its projection on the unit vector `unit`.
+/// `row` minus its projection on the unit vector `unit`.
 fn without(unit: Row, row: Row) -> Row {
     let part = |i: usize| times(unit[i].conj(), row[i]);
     let overlap = part(0) + part(1) + part(2);
@@ -235,7 +236,7 @@ fn normalised(row: Row) -> Row {
     row.map(|z| Complex::new(z.re / norm, z.im / norm))
 }
 
-/// The product with four rounded products and two rounded sums, stated here because the bits depend on it.
+/// The product, with four rounded products and two rounded sums. The bits depend on this form.
 fn times(a: Complex<f64>, b: Complex<f64>) -> Complex<f64> {
     Complex::new(a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re)
 }
@@ -274,7 +275,7 @@ mod tests {
         assert_eq!(open_unit_interval(!0, !0), 1.0 - 2f64.powi(-53));
     }
 
-    /// The same with and without fused multiply-add in the build; within 2e-15 of the formula in 200-bit arithmetic.
+    /// The bits are the same with and without fused multiply-add in the build, and are within 2e-15 of the formula in 200-bit arithmetic.
     #[test]
     fn bits_of_draws_and_links_never_change() {
         let bits = |(re, im): (f64, f64)| (re.to_bits(), im.to_bits());

@@ -1,4 +1,4 @@
-//! The precisions of fields, as a trait: f32, f64, and f32 that half precision holds (`half.rs`).
+//! The precisions of fields, as a trait: f32, f64, and half (f32 numbers that half storage can hold, `half.rs`).
 
 use std::borrow::Cow;
 use std::fmt;
@@ -17,15 +17,15 @@ pub enum Precision {
     F32,
     /// 64-bit floating point.
     F64,
-    /// Half precision: 16-bit block fixed point, computed with in f32 ([`crate::half`]).
+    /// Half precision: 16-bit block fixed point storage, with arithmetic in f32 ([`crate::half`]).
     Half,
 }
 
 impl Precision {
-    /// Those in which one computes.
+    /// The working precisions.
     pub const OF_ARITHMETIC: [Self; 2] = [Self::F32, Self::F64];
 
-    /// Bits of a stored real, of half precision without the scale.
+    /// Bits of a stored real. In half precision, the step is not included.
     pub const fn bits(self) -> usize {
         match self {
             Self::F32 => 32,
@@ -34,7 +34,7 @@ impl Precision {
         }
     }
 
-    /// Complex numbers in which one computes with it: what the lanes of a lattice hold.
+    /// The complex scalar of the working precision, which determines the lanes of a lattice.
     pub const fn scalar(self) -> Scalar {
         match self {
             Self::F32 | Self::Half => Scalar::ComplexF,
@@ -42,7 +42,7 @@ impl Precision {
         }
     }
 
-    /// Bytes in a device's memory of one lane of a component with so many complex words.
+    /// The size in a device's memory of one lane of a component with `part_words` complex words, in bytes.
     pub fn device_bytes(self, part_words: usize) -> usize {
         match self {
             Self::F32 => f32::device_bytes(part_words),
@@ -66,12 +66,12 @@ impl<'de> Deserialize<'de> for Precision {
     }
 }
 
-/// Bytes in a device's memory of one lane of a component in half precision: a 4-byte word for each complex number, and one for the step.
+/// As [`Self::device_bytes`], in half precision: a 4-byte word for each complex number, and one for the step.
 pub(crate) const fn half_device_bytes(words_a_part: usize) -> usize {
     (words_a_part + 1) * size_of::<u32>()
 }
 
-/// A number for people: 0.1, 1e308.
+/// A number in short form, for messages: 0.1, 1e308.
 pub fn for_people(value: f64) -> String {
     // Not three hundred zeros.
     match value == 0.0 || !value.is_finite() || (1e-5..1e16).contains(&value.abs()) {
@@ -80,7 +80,7 @@ pub fn for_people(value: f64) -> String {
     }
 }
 
-/// The real numbers that fields are made of.
+/// The real numbers of fields.
 pub trait Real:
     Pod
     + PartialOrd
@@ -107,39 +107,39 @@ pub trait Real:
 
     /// Rounds to this precision, to nearest even.
     fn from_f64(value: f64) -> Self;
-    /// Exact.
+    /// Converts to f64, exactly.
     fn to_f64(self) -> f64;
-    /// Eight of them as doubles.
+    /// Converts eight of them to doubles.
     fn to_doubles<D: Doubles>(reals: &[Self; 8]) -> D;
-    /// self · b + c, rounded once: by the processor's instruction where it has one, also in a build for processors that may have none.
+    /// self · b + c, rounded once. If the processor has an instruction for it, it is used even in a build for processors that may not have it.
     fn fused(self, b: Self, c: Self) -> Self;
     /// As [`Self::fused`], with the instructions that the calling function is compiled for.
     fn fused_here(self, b: Self, c: Self) -> Self;
     /// The bit pattern, zero-extended.
     fn bits(self) -> u64;
-    /// Distance in units in the last place between two numbers that are not NaN; +0 and −0 are one apart.
+    /// Distance in units in the last place between two numbers that are not NaN. +0 and −0 are one apart.
     fn ulp_distance(self, other: Self) -> u64;
 
-    /// Whether the two are the same bits, where any NaN is the same as any other.
+    /// Whether the two have the same bits. Any NaN is the same as any other.
     #[inline]
     fn same_bits(self, other: Self) -> bool {
         self.bits() == other.bits() || (self.is_nan() && other.is_nan())
     }
 
-    /// Whether this is no number.
+    /// Whether this is NaN.
     #[inline]
     fn is_nan(self) -> bool {
         self.partial_cmp(&self).is_none()
     }
 
-    /// Rounds numbers to what the storage of this precision holds, where that is less than the numbers themselves: `a_part` reals of one part
-    /// of an outer site after the other, of `nsimd` lanes.
+    /// Rounds numbers to the values that the storage of this precision can hold, if it is narrower than the numbers. A component of an outer site
+    /// has `a_part` reals, in `nsimd` lanes.
     fn quantize(_reals: &mut [Self], _a_part: usize, _nsimd: usize) {}
     /// The bytes of a field in a device's memory.
     fn to_device(reals: &[Self], _a_part: usize, _nsimd: usize) -> Cow<'_, [u8]> {
         Cow::Borrowed(bytemuck::cast_slice(reals))
     }
-    /// Bytes there of one lane of a part with `words_a_part` complex words.
+    /// The size there of one lane of a component with `words_a_part` complex words, in bytes.
     fn device_bytes(words_a_part: usize) -> usize {
         words_a_part * size_of::<[Self; 2]>()
     }

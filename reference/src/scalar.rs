@@ -1,8 +1,8 @@
-//! The canonical arithmetic in plain loops: one site after the other, one complex number after the other, no lanes, no threads, no
-//! tables of neighbours. Written from `docs/arithmetic.md` alone, it shares no arithmetic with `tensor`, `kernels`, `links` and
-//! `cl/`, so that it can judge them; and it is the page to read first when porting. Slow, and meant to be.
+//! The scalar reference: canonical arithmetic as loops over sites and complex numbers, without lanes, threads or tables of neighbours. It is written
+//! from `docs/arithmetic.md` alone, and shares no arithmetic with `tensor`, `kernels`, `links` and `cl/`, so that these can be compared with it.
+//! Read it first if you port a kernel. It is slow on purpose.
 //!
-//! The Wilson operator is here, the others are in files of `scalar/`.
+//! The Wilson operator is here; the others are in files of `scalar/`.
 //!
 //! A spinor field is a slice of complex numbers in site order over the whole lattice: word 12 · site + 3 · spin + colour.
 
@@ -71,12 +71,12 @@ pub type Colour<R> = [Complex<R>; COLOURS];
 /// A matrix, row by row.
 pub type Link<R> = [Colour<R>; COLOURS];
 
-/// u·h: columns in order.
+/// u·h, with columns in order.
 pub fn matrix_times_vector<R: Real>(u: &Link<R>, h: &Colour<R>) -> Colour<R> {
     u.map(|row| madd(row[2], h[2], madd(row[1], h[1], mul(row[0], h[0]))))
 }
 
-/// a·b: element by element, the inner index in order.
+/// a·b: element by element, with the inner index in order.
 pub fn matrix_times_matrix<R: Real>(a: &Link<R>, b: &Link<R>) -> Link<R> {
     let column = |k: usize| [b[0][k], b[1][k], b[2][k]];
     let columns = [0, 1, 2].map(|k| matrix_times_vector(a, &column(k)));
@@ -101,7 +101,7 @@ enum Unit {
 use Unit::{Minus, MinusI, Plus, PlusI};
 
 impl Unit {
-    /// The product: at most a swap and a sign.
+    /// The product, which is at most a swap and a sign.
     fn times<R: Real>(self, a: Complex<R>) -> Complex<R> {
         match self {
             Plus => a,
@@ -112,7 +112,7 @@ impl Unit {
     }
 }
 
-/// A line of the table of §4.
+/// A row of the table of §4.
 struct Projector {
     /// h0 and h1: row 0 (row 1) of ψ plus a unit times another row of ψ.
     project: [(Unit, usize); 2],
@@ -140,7 +140,7 @@ const ONE_MINUS_GAMMA: [Projector; 4] = [
     projector((Minus, 2), (Minus, 3), (Minus, 0), (Minus, 1)),
 ];
 
-/// The projector of a leg: 1 − γ forward, 1 + γ backward; the other way round with dagger.
+/// The projector of a leg: 1 − γ forward, 1 + γ backward; with dagger it is the reverse.
 fn projector_of(leg: Leg, dagger: Dagger) -> &'static Projector {
     match (leg.is_forward(), dagger) {
         (true, Dagger::No) | (false, Dagger::Yes) => &ONE_MINUS_GAMMA[leg.dimension()],
@@ -180,30 +180,30 @@ pub fn step(extents: Extents, x: Coordinate, leg: Leg) -> (Coordinate, bool) {
     }
 }
 
-/// The Wilson operator on a configuration: all that its bits depend on, but the mass.
+/// The Wilson operator on a configuration: all that its bits depend on, except for the mass.
 #[derive(Clone, Copy, Debug)]
 pub struct ScalarWilson<'a> {
     /// The links, in f64.
     pub configuration: &'a Configuration,
     /// The fermions' boundary phases.
     pub boundary: BoundaryPhases,
-    /// How much of a link is read, and how much rebuilt.
+    /// The number of reals of a link that are stored. The rest is rebuilt.
     pub format: LinkFormat,
     /// The order in which the hop adds its legs.
     pub legs: LegOrder,
 }
 
 impl ScalarWilson<'_> {
-    /// §6, steps 2 and 3: w0 and w1, what the link of `leg` at the site `x` makes of the rows that are projected.
+    /// §6, steps 2 and 3: w0 and w1, the projected rows times the link of `leg` at the site `x`.
     pub fn transport<R: Real>(&self, psi: &[Complex<R>], x: Coordinate, leg: Leg, dagger: Dagger) -> [Colour<R>; 2] {
         let v = self.link(x, leg);
         project(psi, leg, dagger).map(|h| matrix_times_vector(&v, &h))
     }
 
-    /// §6, steps 2 to 4: what `leg` contributes to the hop at the site `x`, of the spinor ψ of the site that it leads to.
+    /// §6, steps 2 to 4: the contribution of `leg` to the hop at the site `x`, with the spinor ψ of the site to which it leads.
     ///
     /// # Panics
-    /// If `psi` has not 12 words; so for [`Self::transport`].
+    /// If `psi` does not have 12 words. The same holds for [`Self::transport`].
     pub fn leg<R: Real>(
         &self,
         psi: &[Complex<R>],
@@ -215,10 +215,10 @@ impl ScalarWilson<'_> {
         std::array::from_fn(|word| rows[word / COLOURS][word % COLOURS])
     }
 
-    /// §6: the hop at `sites` (zero elsewhere), of each spinor of a ψ of one or several a site that is read at their neighbours.
+    /// §6: the hop at `sites` (zero elsewhere), for each spinor of ψ, which has one or several at a site and is read at their neighbours.
     ///
     /// # Panics
-    /// If `psi` has not 12 words for each spinor of each site of the lattice; as every method here.
+    /// If `psi` does not have 12 words for each spinor of each site of the lattice. The same holds for every method here.
     pub fn hop<R: Real>(&self, psi: &[Complex<R>], sites: Sites, dagger: Dagger) -> Vec<Complex<R>> {
         let extents = self.configuration.extents();
         let a_field = SPINOR_WORDS * extents.volume();
@@ -230,7 +230,7 @@ impl ScalarWilson<'_> {
         })
     }
 
-    /// The sum over the legs of `term(k, x, leg)`, for each k of `count` components of the sites x of `sites`; zero elsewhere.
+    /// The sum over the legs of `term(k, x, leg)`, for each k of `count` components of the sites x in `sites`; zero elsewhere.
     fn sum_over_legs<R: Real, const WORDS: usize>(
         &self,
         count: usize,
@@ -272,14 +272,14 @@ impl ScalarWilson<'_> {
         result
     }
 
-    /// §10 without preconditioning: M ψ = η by M†M ψ = M†η, from the guess zero.
+    /// §10 without preconditioning: solves M ψ = η by M†M ψ = M†η, from the guess zero.
     pub fn solve<R: Real>(&self, eta: &[Complex<R>], mass: f64, stop: Stop) -> Solution<R> {
         let normal = |psi: &[Complex<R>]| self.m(&self.m(psi, mass, Dagger::No), mass, Dagger::Yes);
         let zero = vec![Complex::default(); eta.len()];
         cg(normal, &self.m(eta, mass, Dagger::Yes), &zero, stop)
     }
 
-    /// §10 by even and odd sites: the normal equations of Mpc on the odd sites, from the guess zero, then the even sites.
+    /// §10 with even-odd preconditioning: solves the normal equations of Mpc on the odd sites, from the guess zero, then computes the even sites.
     pub fn solve_even_odd<R: Real>(&self, eta: &[Complex<R>], mass: f64, stop: Stop) -> Solution<R> {
         let extents = self.configuration.extents();
         let dm = 4.0 + mass;
@@ -324,13 +324,13 @@ pub fn axpy<R: Real>(a: f64, x: &[Complex<R>], y: &mut [Complex<R>]) {
     }
 }
 
-/// a·x + y with a complex number a, rounded to `R`, by §2's multiply-add.
+/// a·x + y with a complex number a that is rounded to `R`, by the multiply-add of §2.
 pub fn complex_axpy<R: Real>(a: Complex<f64>, x: &[Complex<R>], y: &[Complex<R>]) -> Vec<Complex<R>> {
     let a = Complex::new(R::from_f64(a.re), R::from_f64(a.im));
     x.iter().zip(y).map(|(x, y)| madd(a, *x, *y)).collect()
 }
 
-/// y ← a·x + b·y: the second product rounded by itself.
+/// y ← a·x + b·y, with the second product rounded by itself.
 pub fn axpby<R: Real>(a: f64, x: &[Complex<R>], b: f64, y: &mut [Complex<R>]) {
     for (y, &x) in y.iter_mut().zip(x) {
         *y = real_madd(R::from_f64(a), x, real_times(R::from_f64(b), *y));
@@ -372,7 +372,7 @@ pub fn site_inner_product<R: Real>(x: &[Complex<R>], y: &[Complex<R>]) -> Comple
     Complex::new(re, im)
 }
 
-/// |x|² of a list of site objects of `words` words each: the exact sum of one double a site.
+/// |x|² of a list of site objects with `words` words each: the exact sum of one double for each site.
 pub fn norm2<R: Real>(words: usize, x: &[Complex<R>]) -> f64 {
     let mut sum = ExactSum::new();
     x.chunks_exact(words).for_each(|x| sum.add(site_norm2(x)));
@@ -386,7 +386,7 @@ pub fn inner_product<R: Real>(words: usize, x: &[Complex<R>], y: &[Complex<R>]) 
     sum.round()
 }
 
-/// The sum of each word over the site objects of a list: exact, every component its own term.
+/// The sum of each word over the site objects of a list. It is exact, and every component is a term of its own.
 pub fn sum<R: Real>(words: usize, x: &[Complex<R>]) -> Vec<Complex<f64>> {
     let sum_of = |word: usize| {
         let mut sum = ExactComplexSum::new();
@@ -398,7 +398,7 @@ pub fn sum<R: Real>(words: usize, x: &[Complex<R>]) -> Vec<Complex<f64>> {
     (0..words).map(sum_of).collect()
 }
 
-/// Grid's block reduction of a list of terms, as the plan says: what each thread of each block adds up, in the order in which it does.
+/// Grid's block reduction of a list of terms, by a plan: what each thread of each block adds, in its order.
 pub fn tree_sum(plan: TreePlan, terms: &[f64]) -> f64 {
     let buffer = tree_blocks(plan, terms);
     let mut s = vec![0.0; plan.threads()];
@@ -412,7 +412,7 @@ pub fn tree_sum(plan: TreePlan, terms: &[f64]) -> f64 {
     block_reduce(plan, s)
 }
 
-/// What the blocks of [`tree_sum`] leave in the buffer, from which the last of them goes on.
+/// The sums that the blocks of [`tree_sum`] leave in the buffer. The last block continues with them.
 pub fn tree_blocks(plan: TreePlan, terms: &[f64]) -> Vec<f64> {
     let (threads, blocks, n) = (plan.threads(), plan.blocks(), terms.len());
     let mut buffer = Vec::new();
@@ -433,7 +433,7 @@ pub fn tree_blocks(plan: TreePlan, terms: &[f64]) -> Vec<f64> {
     buffer
 }
 
-/// The sum of what the threads of a block have: each warp in halves, then the warps in order.
+/// The sum over the threads of a block: each warp by halving, then the warps in order.
 fn block_reduce(plan: TreePlan, mut s: Vec<f64>) -> f64 {
     let (threads, warp) = (plan.threads(), plan.warp());
     for first in (0..threads).step_by(warp) {
@@ -454,27 +454,27 @@ fn block_reduce(plan: TreePlan, mut s: Vec<f64>) -> f64 {
 
 // §10, conjugate gradients.
 
-/// When conjugate gradients stops.
+/// The stopping criteria of conjugate gradients.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Stop {
-    /// The residual |r| / |b| that is small enough.
+    /// The residual |r| / |b| at which it has converged.
     pub tolerance: f64,
-    /// The number of iterations that are too many.
+    /// The maximum number of iterations.
     pub max_iterations: usize,
 }
 
-/// What conjugate gradients leaves.
+/// The result of conjugate gradients.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Solution<R> {
     /// The last iterate.
     pub psi: Vec<Complex<R>>,
-    /// |r|² of every iteration, the first before any.
+    /// |r|² after every iteration, starting with the one before the first.
     pub history: Vec<f64>,
-    /// Whether the last residual is small enough.
+    /// Whether it converged.
     pub converged: bool,
 }
 
-/// A ψ = b for a Hermitian positive definite A, from `guess`. Fields are lists of spinors.
+/// Solves A ψ = b for a Hermitian positive definite A, from `guess`. Fields are lists of spinors.
 pub fn cg<R: Real>(
     a: impl Fn(&[Complex<R>]) -> Vec<Complex<R>>,
     b: &[Complex<R>],

@@ -1,7 +1,7 @@
-//! Work shared among threads: those of the pool that a thread leads, or the `rayon` pool that it runs in.
+//! Division of work among threads: those of the pool that a thread leads, or of the `rayon` pool in which it runs.
 //!
-//! rayon's iterators are generic in the work: each kernel would compile rayon's machinery again for each lane width and precision, which was half of
-//! the code of a build. Here the work is behind a `dyn Fn` that is called once a task, so that the machinery is compiled once.
+//! rayon's iterators are generic over the work, so each kernel would compile rayon's code again for each lane width and precision. That was half of
+//! the code of a build. Here the work is a `dyn Fn` that is called once for each task, so that rayon's code is compiled once.
 
 mod crew;
 
@@ -20,11 +20,11 @@ thread_local! {
     static LED: RefCell<Option<Arc<ThreadPool>>> = const { RefCell::new(None) };
 }
 
-/// Runs `work` on the calling thread, which shares the tasks with the threads of `pool`, as many threads as the pool has in all. Handing the work to the
-/// pool and waiting would take longer than a kernel on a small lattice. With several memory domains it is handed over all the same, because only the
-/// pool's threads are bound to domains.
+/// Runs `work` on the calling thread, which shares its tasks with the threads of `pool`, up to the total number of threads of the pool. Handing the
+/// work to the pool and waiting would take longer than a kernel on a small lattice. With several memory domains the work is handed over all the
+/// same, because only the pool's threads are bound to domains.
 pub fn lead<T: Send>(pool: &Arc<ThreadPool>, work: impl FnOnce() -> T + Send) -> T {
-    /// Puts the pool back that was led before, also where the work panics.
+    /// Restores the pool that was led before, even if the work panics.
     struct Before(Option<Arc<ThreadPool>>);
     impl Drop for Before {
         fn drop(&mut self) {
@@ -38,12 +38,12 @@ pub fn lead<T: Send>(pool: &Arc<ThreadPool>, work: impl FnOnce() -> T + Send) ->
     work()
 }
 
-/// How many threads share what the calling thread does.
+/// The number of threads that share the tasks of the calling thread.
 pub fn threads() -> usize {
     LED.with_borrow(|led| led.as_ref().map_or_else(rayon::current_num_threads, |pool| pool.current_num_threads()))
 }
 
-/// Items a task, of `items` in all: enough tasks to balance the load, each long enough to be worth one.
+/// The number of items of a task, out of `items`: enough tasks to balance the load, each long enough to be worthwhile.
 pub fn items_a_task(items: usize) -> usize {
     items.div_ceil(8 * threads()).max(1)
 }
@@ -58,14 +58,14 @@ pub fn each(tasks: usize, work: &(dyn Fn(usize) + Sync)) {
     }
 }
 
-/// Whether this process was forked since the first task of an ancestor.
+/// Whether this process was forked after an ancestor ran its first task.
 fn is_forked() -> bool {
     static BEFORE: OnceLock<usize> = OnceLock::new();
     let forks = forks::count();
     *BEFORE.get_or_init(|| forks) != forks
 }
 
-/// What `work` makes of the number of each task, in the order of the numbers.
+/// The results of `work` for the number of each task, in the order of the numbers.
 pub fn map<T: Send>(tasks: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
     let made: Vec<Mutex<Option<T>>> = (0..tasks).map(|_| Mutex::new(None)).collect();
     each(tasks, &|task| *made[task].lock().unwrap_or_else(PoisonError::into_inner) = Some(work(task)));
@@ -88,10 +88,10 @@ impl<'a, T: Pod> Parts<'a, T> {
         Self { start: items.as_mut_ptr(), length: items.len(), items: PhantomData }
     }
 
-    /// Part number `part` of those of `a_part` items; the last may have fewer.
+    /// Part number `part`, if the slice is divided into parts of `a_part` items; the last may have fewer.
     ///
     /// # Safety
-    /// Nobody else has this part, or one of another size that overlaps it.
+    /// Nothing else may use this part, or one of another size that overlaps it.
     #[expect(clippy::mut_from_ref, reason = "the caller promises that it is the only one")]
     pub(crate) unsafe fn part(&self, a_part: usize, part: usize) -> &mut [T] {
         let first = part * a_part;
@@ -101,14 +101,14 @@ impl<'a, T: Pod> Parts<'a, T> {
     }
 }
 
-/// Calls `work` with each task's number and its `a_task` items of `out`; the last has fewer where that does not divide them.
+/// Calls `work` with each task's number and its `a_task` items of `out`. The last task may have fewer.
 pub fn for_each_chunk<T: Pod>(out: &mut [T], a_task: usize, work: impl Fn(usize, &mut [T]) + Sync) {
     let (tasks, out) = (out.len().div_ceil(a_task), Parts::of(out));
     // SAFETY: each task is worked on once.
     each(tasks, &|task| work(task, unsafe { out.part(a_task, task) }));
 }
 
-/// As [`for_each_chunk`], of two fields of the same length.
+/// As [`for_each_chunk`], for two slices of the same length.
 pub(crate) fn for_each_chunk_of_two<T: Pod>(
     first: &mut [T],
     second: &mut [T],
@@ -120,7 +120,7 @@ pub(crate) fn for_each_chunk_of_two<T: Pod>(
     for_each_chunk(first, a_task, |task, first| work(task, first, unsafe { second.part(a_task, task) }));
 }
 
-/// What `work` makes of each task's number and its `a_task` items of `out`, in the order of the numbers.
+/// The results of `work` for each task's number and its `a_task` items of `out`, in the order of the numbers.
 pub(crate) fn map_chunks<T: Pod, S: Send>(
     out: &mut [T],
     a_task: usize,

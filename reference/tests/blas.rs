@@ -108,8 +108,8 @@ fn fields_of_different_lattices_or_sites_are_refused() {
     let wider = gaussian::<f32>(other, Sites::Full, 1);
     assert_eq!(
         blas::axpy_norm(1.0, &even, &mut odd.clone(), Sum::Exact).unwrap_err().to_string(),
-        "axpy_norm: f32 spinor field on 4.4.4.4, even sites, 16-byte lanes cut 1.1.1.2 does not match \
-         f32 spinor field on 4.4.4.4, odd sites, 16-byte lanes cut 1.1.1.2"
+        "axpy_norm: f32 spinor field on 4.4.4.4, even sites, 16-byte lanes, lane layout 1.1.1.2 does not match \
+         f32 spinor field on 4.4.4.4, odd sites, 16-byte lanes, lane layout 1.1.1.2"
     );
     for (x, y) in [(&full, &even), (&even, &odd), (&full, &wider)] {
         assert!(blas::axpy_norm(2.0, x, &mut y.clone(), Sum::Exact).is_err());

@@ -203,8 +203,8 @@ fn a_matrix_that_is_not_in_su3_is_refused_by_name() {
         double::<f64>(&configuration, lattice, Sites::Full, kind).map(|_| ()).map_err(|error| error.to_string())
     };
     let error = doubled(LinkFormat::Eight).unwrap_err();
-    assert!(error.starts_with("links of 8 reals stand for SU(3) matrices only: the z link of site"), "{error}");
-    assert!(error.contains("x,y,z,t = 1,0,1,2") && error.ends_with("use links of 18 or 12 reals"), "{error}");
+    assert!(error.starts_with("reconstruct 8 needs links in SU(3): the z link of site"), "{error}");
+    assert!(error.contains("x,y,z,t = 1,0,1,2") && error.ends_with("use reconstruct 18 or 12"), "{error}");
     for format in LinkFormat::OF_ANY_MATRICES {
         assert_eq!(doubled(format), Ok(()));
     }

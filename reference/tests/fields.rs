@@ -190,7 +190,7 @@ fn links_with_angles_are_those_of_plain_loops() {
     let refused = "0.3pi,1,1,1".parse::<BoundaryPhases>().unwrap().require_links(LinkFormat::Eight).unwrap_err();
     assert_eq!(
         refused.to_string(),
-        "boundary phases 0.3pi,1,1,1 need links of 18 reals: those of 8 are rebuilt with phases 1, -1 or 0 only"
+        "boundary phases 0.3pi,1,1,1 need reconstruct 18: reconstruct 8 supports only the phases 1, -1 and 0"
     );
 }
 
@@ -230,12 +230,9 @@ fn refusals_name_what_was_given_and_what_was_needed() {
     let error = Field::<f32, _>::zeros(full_only, Sites::Parity(Parity::Even), Spinors::ONE).unwrap_err();
     assert_eq!(error, FieldError::Layout(LayoutError::NotRedBlack { extents: "4.4.4.4".to_owned() }));
     let error = Field::<f32, _>::zeros(full_only, Sites::Full, Words(0)).unwrap_err();
-    assert_eq!(error.to_string(), "a word list of no complex words makes no field: give it at least one");
+    assert_eq!(error.to_string(), "a word list without complex words cannot be a field: give it at least one");
     let error = Field::<f32, _>::from_site_order(full_only, Sites::Full, Spinors::ONE, &[]).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "0 complex numbers in site order do not make a spinor field on 4.4.4.4: that takes 3072"
-    );
+    assert_eq!(error.to_string(), "a spinor field on 4.4.4.4 has 3072 complex numbers in site order, not 0");
     let other = lattice::<f32>(common::extents("4.4.4.8"), 16, Checkerboard::FullOnly);
     let field = Field::<f32, _>::zeros(full_only, Sites::Full, Spinors::ONE).unwrap();
     let error = field.convert::<f32>(other).unwrap_err();

@@ -71,8 +71,8 @@ fn hop_refuses_fields_that_do_not_belong_together() {
     let source_of_own_parity = refused(field(lattice, even), links(lattice, even), field(lattice, even));
     assert_eq!(
         source_of_own_parity.unwrap_err(),
-        "the hop's source: f32 spinor field on 4.4.4.4, even sites, 16-byte lanes cut 1.1.1.2 does not match \
-         f32 spinor field on 4.4.4.4, odd sites, 16-byte lanes cut 1.1.1.2"
+        "the hop's source: f32 spinor field on 4.4.4.4, even sites, 16-byte lanes, lane layout 1.1.1.2 does not match \
+         f32 spinor field on 4.4.4.4, odd sites, 16-byte lanes, lane layout 1.1.1.2"
     );
     assert!(refused(field(other, even), links(lattice, even), field(lattice, odd)).is_err());
     assert!(refused(field(lattice, even), links(lattice, odd), field(lattice, odd)).is_err());

@@ -351,23 +351,23 @@ fn refusal(extents: &str, width: usize, nodes: Option<[usize; DIMENSIONS]>, chec
 fn refusals_say_what_would_be_possible() {
     assert_eq!(
         refusal("6.4.4.4", 32, Some([4, 1, 1, 1]), FullOnly),
-        "extent 6 of x cannot be cut into 4 virtual nodes: possible are 1, 2"
+        "extent 6 of x cannot be divided into 4 virtual nodes: possible are 1, 2"
     );
     assert_eq!(
         refusal("8.4.4.12", 32, Some([1, 1, 1, 4]), RedBlack),
-        "extent 12 of t cannot be cut into 4 virtual nodes: possible are 1, 2 (each virtual node needs even extents)"
+        "extent 12 of t cannot be divided into 4 virtual nodes: possible are 1, 2 (each virtual node needs even extents)"
     );
     assert_eq!(
         refusal("8.4.4.4", 32, Some([2, 2, 2, 2]), FullOnly),
-        "'2.2.2.2' is no cut into virtual nodes for 4 lanes: give four numbers X.Y.Z.T with product 4"
+        "invalid lane layout '2.2.2.2' for 4 lanes: expected four numbers X.Y.Z.T with product 4"
     );
     assert_eq!(
         refusal("6.6.6.6", 32, None, RedBlack),
-        "6.6.6.6 cannot be cut into 4 virtual nodes of even extents: 1 fit, as 1.1.1.1; take narrower lanes or a larger lattice"
+        "6.6.6.6 cannot be divided into 4 virtual nodes of even extents: 1 fit, as 1.1.1.1; take narrower lanes or a larger lattice"
     );
     assert_eq!(
         refusal("6.6.6.5", 128, None, FullOnly),
-        "6.6.6.5 cannot be cut into 16 virtual nodes: 8 fit, as 2.2.2.1; take narrower lanes or a larger lattice"
+        "6.6.6.5 cannot be divided into 16 virtual nodes: 8 fit, as 2.2.2.1; take narrower lanes or a larger lattice"
     );
     assert_eq!(
         refusal("4.4.3.4", 8, None, RedBlack),
@@ -378,7 +378,7 @@ fn refusals_say_what_would_be_possible() {
 #[test]
 fn explicit_cuts_into_nothing_are_refused() {
     for nodes in [[0, 1, 1, 1], [0; 4], [usize::MAX, 2, 1, 1], [1 << 32, 1 << 32, 1, 1]] {
-        assert!(refusal("4.4.4.4", 8, Some(nodes), FullOnly).contains("is no cut into virtual nodes for 1 lanes"));
+        assert!(refusal("4.4.4.4", 8, Some(nodes), FullOnly).contains("for 1 lanes: expected four numbers X.Y.Z.T"));
     }
 }
 
@@ -391,9 +391,9 @@ fn a_cut_says_how_wide_lanes_are() {
     let of_width = lattice(LaneChoice::Width(LaneWidth::new(128).unwrap()), Some([2, 2, 2, 1]));
     assert_eq!(lattice("2.2.2.1".parse().unwrap(), None), of_width);
     let possible =
-        "extent 6 of t cannot be cut into 2 virtual nodes: possible are 1 (each virtual node needs even extents)";
+        "extent 6 of t cannot be divided into 2 virtual nodes: possible are 1 (each virtual node needs even extents)";
     assert_eq!(lattice(LaneChoice::Cut([2, 2, 1, 2]), None).unwrap_err(), possible);
-    let width = "no lane width of 48 bytes: use 8, 16, 32, 64, 128 or 256";
+    let width = "invalid lane width '48': expected 8, 16, 32, 64, 128 or 256 bytes";
     assert_eq!(lattice(LaneChoice::Cut([3, 1, 1, 1]), None).unwrap_err(), width);
 }
 
@@ -422,7 +422,10 @@ fn lanes_in_space_are_as_many_and_cut_time_only_where_space_does_not_suffice() {
 #[test]
 fn too_narrow_lanes_are_refused() {
     let error = LaneWidth::new(8).unwrap().nsimd(Scalar::ComplexD).unwrap_err();
-    assert_eq!(error.to_string(), "a lane width of 8 bytes holds no ComplexD of 16 bytes: use at least 16");
+    assert_eq!(
+        error.to_string(),
+        "a lane width of 8 bytes is too small for ComplexD, which has 16 bytes: use at least 16"
+    );
 }
 
 #[test]
@@ -448,7 +451,7 @@ fn what_is_no_lattice_is_refused() {
         "65536.65536.65536.65536",
     ] {
         let error = text.parse::<Extents>().unwrap_err().to_string();
-        assert!(error.starts_with(&format!("'{text}' is no lattice: give four extents X.Y.Z.T")), "{error}");
+        assert!(error.starts_with(&format!("invalid lattice '{text}': expected four extents X.Y.Z.T")), "{error}");
     }
     assert!("46340.46340.1.1".parse::<Extents>().is_ok());
 }
@@ -457,7 +460,7 @@ fn what_is_no_lattice_is_refused() {
 fn what_is_no_lane_width_is_refused() {
     for text in ["", "0", "4", "12", "512", "-8", "wide", "2.2.2", "2.2.2.0"] {
         let error = text.parse::<LaneChoice>().unwrap_err().to_string();
-        assert_eq!(error, format!("no lane width of {text} bytes: use 8, 16, 32, 64, 128 or 256"));
+        assert_eq!(error, format!("invalid lane width '{text}': expected 8, 16, 32, 64, 128 or 256 bytes"));
     }
     for text in ["auto", "8", "16", "32", "64", "128", "256", "2.2.2.1"] {
         assert_eq!(text.parse::<LaneChoice>().unwrap().to_string(), text);
@@ -473,7 +476,9 @@ fn what_is_no_leg_order_is_refused() {
         let error = text.parse::<LegOrder>().unwrap_err().to_string();
         assert_eq!(
             error,
-            format!("'{text}' is no leg order: name each of -x +x -y +y -z +z -t +t once, as in -t-y-z+t+y+z-x+x")
+            format!(
+                "invalid leg order '{text}': expected each of -x +x -y +y -z +z -t +t once, as in -t-y-z+t+y+z-x+x"
+            )
         );
     }
     assert!(LegOrder::new([Leg::forward(0); 8]).is_err());
@@ -571,19 +576,22 @@ fn link_formats_and_parities_read_what_they_print() {
     }
     assert_eq!(
         "9".parse::<LinkFormat>().unwrap_err().to_string(),
-        "no links of '9' reals: use 18 (full), 12 (two rows) or 8 (an SU(3) matrix)"
+        "invalid reconstruct '9': expected 18 (full), 12 (two rows) or 8 (an SU(3) matrix)"
     );
     for parity in Parity::BOTH {
         assert_eq!(parity.to_string().parse(), Ok(parity));
     }
-    assert_eq!("red".parse::<Parity>().unwrap_err().to_string(), "'red' is no parity: use even or odd");
+    assert_eq!("red".parse::<Parity>().unwrap_err().to_string(), "invalid parity 'red': expected even or odd");
 }
 
 #[test]
 fn accelerator_threads_are_1_to_1024() {
     for text in ["", "0", "1025", "-1", "eight"] {
         let error = text.parse::<AcceleratorThreads>().unwrap_err().to_string();
-        assert_eq!(error, format!("'{text}' is no number of accelerator threads (sites a work-group): use 1 to 1024"));
+        assert_eq!(
+            error,
+            format!("invalid number of accelerator threads '{text}' (outer sites of a work-group): expected 1 to 1024")
+        );
     }
     assert_eq!("1024".parse::<AcceleratorThreads>().unwrap().get(), 1024);
     assert_eq!(AcceleratorThreads::default().to_string(), "8");

@@ -541,8 +541,8 @@ fn fields_that_do_not_match_are_refused_by_every_reduction_of_two() {
     let (wider, longer) = (field(other, Sites::Full, 3), field(lattice, Sites::Full, 4));
     assert_eq!(
         rounded::inner_product(&even, &odd, Sum::Exact).unwrap_err().to_string(),
-        "inner product: f32 colour vector field on 4.4.4.4, even sites, 16-byte lanes cut 1.1.1.2 does not match \
-         f32 colour vector field on 4.4.4.4, odd sites, 16-byte lanes cut 1.1.1.2"
+        "inner product: f32 colour vector field on 4.4.4.4, even sites, 16-byte lanes, lane layout 1.1.1.2 does not match \
+         f32 colour vector field on 4.4.4.4, odd sites, 16-byte lanes, lane layout 1.1.1.2"
     );
     let refused =
         |what: &str, error: FieldError| assert!(matches!(error, FieldError::Mismatch { what: w, .. } if w == what));

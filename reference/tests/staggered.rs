@@ -151,8 +151,8 @@ fn hop_refuses_fields_that_do_not_belong_together() {
     let wrong_lanes = hop(Fields { links: links(other, even), ..right() });
     assert_eq!(
         wrong_lanes.unwrap_err().to_string(),
-        "the staggered hop's links: f32 doubled gauge field on 4.4.4.4, even sites, 64-byte lanes cut 1.2.2.2 does not match \
-         f32 doubled gauge field on 4.4.4.4, even sites, 16-byte lanes cut 1.1.1.2"
+        "the staggered hop's links: f32 doubled gauge field on 4.4.4.4, even sites, 64-byte lanes, lane layout 1.2.2.2 does not match \
+         f32 doubled gauge field on 4.4.4.4, even sites, 16-byte lanes, lane layout 1.1.1.2"
     );
 }
 

@@ -1,4 +1,4 @@
-//! Backends: what of them every kernel stands on (`lanefield_kernels::backend`), the OpenCL backend, and how one is selected.
+//! Backends: the interface that every kernel uses (`lanefield_kernels::backend`), the OpenCL backend, and how one is selected.
 
 pub mod opencl;
 pub mod select;

@@ -1,22 +1,22 @@
-//! Which backend a command runs on: what `--device` and `LANEFIELD_DEVICE` say, resolved against the devices of the machine.
+//! Selects the backend of a command: resolves `--device` and `LANEFIELD_DEVICE` among the devices of the machine.
 
 use std::fmt;
 use std::str::FromStr;
 
 use super::opencl::{DeviceInfo, DeviceKind, devices, faults};
 
-/// What a user asks for: `cpu | auto | INDEX | part of a name | part of a name:NUMBER`.
+/// A user's choice of device: `cpu | auto | INDEX | part of a name | part of a name:NUMBER`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum DeviceChoice {
     /// The CPU reference.
     Cpu,
-    /// The first GPU, else any OpenCL device, else the CPU reference.
+    /// The first GPU, or else any OpenCL device, or else the CPU reference.
     #[default]
     Auto,
-    /// The device of that number in the list of devices.
+    /// The device with this index in the list of devices.
     Index(usize),
-    /// The device whose platform, vendor or own name contains this, in any case, or what people call the platform (`pocl`, `amd`). Of several equal ones
-    /// the first; of any several that of the number from 0 behind a colon.
+    /// The device whose platform, vendor or own name contains this text, in upper or lower case, or a common name of the platform (`pocl`,
+    /// `amd`). If several equal devices match, it is the first one. A number after a colon, counted from 0, selects one of several.
     Name(String),
 }
 
@@ -50,7 +50,7 @@ impl fmt::Display for DeviceChoice {
     }
 }
 
-/// What a choice comes to on this machine.
+/// The backend that a choice selects on this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Selected {
     /// The CPU reference.
@@ -68,7 +68,7 @@ impl fmt::Display for Selected {
     }
 }
 
-/// Why a choice names no device, or more than one.
+/// Why a choice selects no device, or more than one.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the messages name the fields")]
@@ -77,7 +77,7 @@ pub enum SelectError {
     Empty,
     #[error("there is no OpenCL device {index}; {listing}")]
     NoSuchIndex { index: usize, listing: String },
-    #[error("failed to find the device '{choice}': there is no OpenCL to look for it in: {reason}")]
+    #[error("failed to find the device '{choice}': {reason}")]
     NoOpenCl { choice: String, reason: String },
     #[error("no OpenCL device, vendor or platform has \"{name}\" in its name; {listing}")]
     NoSuchName { name: String, listing: String },
@@ -87,15 +87,16 @@ pub enum SelectError {
     Unusable { device: String, reason: String, listing: String },
 }
 
-/// The backend that `choice` means, where `devices` are the OpenCL devices of the machine (none if it has no OpenCL).
+/// The backend that `choice` selects, if `devices` are the OpenCL devices of the machine (empty if it has no OpenCL).
 ///
 /// # Errors
-/// [`SelectError`] lists what there is. `auto` and `cpu` never fail.
+/// [`SelectError`] lists the available devices. `auto` and `cpu` never fail.
 pub fn resolve(choice: &DeviceChoice, devices: &[DeviceInfo]) -> Result<Selected, SelectError> {
     resolve_for(choice, devices, (0, 1))
 }
 
-/// As [`resolve`], for the rank of that number among so many of a host: several take the GPUs in turn, and equal devices of one name.
+/// As [`resolve`], for one of several ranks of a host: its number and the number of ranks. The ranks take the GPUs in turn, or the equal
+/// devices of one name.
 pub fn resolve_for(
     choice: &DeviceChoice,
     devices: &[DeviceInfo],
@@ -141,11 +142,11 @@ pub fn resolve_for(
     }
 }
 
-/// What a choice means on this machine for a rank, as [`resolve_for`] has it, and what a user has to know of it: why `auto` is the CPU reference, or that
-/// there are several such devices. No driver is loaded for the CPU reference.
+/// The backend that a choice selects on this machine for a rank (see [`resolve_for`]), and a note for the user: why `auto` is the CPU
+/// reference, or that there are several such devices. No driver is loaded for the CPU reference.
 ///
 /// # Errors
-/// [`SelectError`]; [`SelectError::NoOpenCl`] where a device was named and there is no OpenCL.
+/// [`SelectError`]; [`SelectError::NoOpenCl`] if a device was named and there is no OpenCL.
 pub fn select(choice: &DeviceChoice, ranks: (usize, usize)) -> Result<(Selected, Option<String>), SelectError> {
     if *choice == DeviceChoice::Cpu {
         return Ok((Selected::Cpu, None));
@@ -188,7 +189,8 @@ fn with_reasons(listing: String, reasons: &str) -> String {
     if reasons.is_empty() { listing } else { format!("{listing}; {reasons}") }
 }
 
-/// The OpenCL device for tests: what `LANEFIELD_DEVICE` names, else what `auto` takes. `None` if `LANEFIELD_SKIP_OPENCL` is 1, whatever devices there are.
+/// The OpenCL device for tests: the one that `LANEFIELD_DEVICE` names, or else the one that `auto` selects. `None` if
+/// `LANEFIELD_SKIP_OPENCL` is 1.
 ///
 /// # Errors
 /// A sentence that says why there is no device, and what to do about it.
@@ -207,7 +209,7 @@ pub fn device_for_tests() -> Result<Option<DeviceInfo>, String> {
     Err(format!("the OpenCL tests need a device: {reason}; LANEFIELD_SKIP_OPENCL=1 skips these tests"))
 }
 
-/// What people call vendors' platforms, and words of the platforms' names.
+/// Common names of vendors' platforms, and words of the platforms' names.
 const PLATFORMS: [(&str, &str); 4] = [
     ("pocl", "portable computing language"),
     ("amd", "advanced micro devices"),
@@ -215,8 +217,9 @@ const PLATFORMS: [(&str, &str); 4] = [
     ("cuda", "nvidia"),
 ];
 
-/// The devices of a platform of that name, in any case; else those of a vendor; else those that have it in their own names: an Intel CPU under PoCL is no
-/// device of Intel's driver if that is there, too. Those that cannot be used count only where no other does.
+/// The devices whose platform has this name, in upper or lower case; or else those whose vendor has it; or else those whose own name has
+/// it. (An Intel CPU under PoCL thus does not count as a device of Intel's driver if that exists, too.) Unusable devices count only if no
+/// others match.
 fn matching<'a>(name: &str, devices: &'a [DeviceInfo]) -> Vec<&'a DeviceInfo> {
     let wanted = name.to_lowercase();
     let meant = PLATFORMS.iter().find(|(word, _)| *word == wanted).map(|(_, platform)| *platform);
@@ -224,7 +227,7 @@ fn matching<'a>(name: &str, devices: &'a [DeviceInfo]) -> Vec<&'a DeviceInfo> {
         let text = text.to_lowercase();
         text.contains(&wanted) || meant.is_some_and(|meant| text.contains(meant))
     };
-    // No name has it: all GPUs.
+    // If no name matches "gpu": all GPUs.
     let kinds = |device: &&DeviceInfo| wanted == "gpu" && device.kind == DeviceKind::Gpu;
     let texts: [fn(&DeviceInfo) -> &str; 3] =
         [|device| &device.platform_name, |device| &device.vendor, |device| &device.name];

@@ -1,27 +1,27 @@
-//! What the binary of a program is, by its first bytes. Only PTX is a text that other programs take.
+//! Recognises the format of a program's binary by its first bytes. Only PTX is a text that other programs accept.
 
 use serde::{Deserialize, Serialize};
 
-/// What a driver gives as the binary of a program.
+/// The format of a binary that a driver returns for a program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum BinaryFormat {
-    /// NVIDIA's assembly language for a virtual machine, a text.
+    /// NVIDIA's assembly language for a virtual machine. It is a text.
     Ptx,
-    /// An object file, as AMD's driver gives one.
+    /// An object file; AMD's driver returns one.
     Elf,
     /// PoCL's own format.
     Pocl,
-    /// Bitcode of LLVM.
+    /// LLVM bitcode.
     Llvm,
     /// SPIR-V.
     Spirv,
-    /// Another one.
+    /// Any other format.
     Other,
 }
 
 impl BinaryFormat {
-    /// What some bytes are.
+    /// The format of these bytes.
     pub fn of(binary: &[u8]) -> Self {
         const STARTS: [(&[u8], BinaryFormat); 6] = [
             (b"\x7fELF", BinaryFormat::Elf),
@@ -37,7 +37,7 @@ impl BinaryFormat {
         if ptx(binary).is_some() { Self::Ptx } else { Self::Other }
     }
 
-    /// What files of it end in.
+    /// The extension of a file in this format.
     pub const fn extension(self) -> &'static str {
         match self {
             Self::Ptx => "ptx",
@@ -53,10 +53,10 @@ lanefield_reference::named!(
     Pocl = "in PoCL's own format",
     Llvm = "LLVM bitcode",
     Spirv = "SPIR-V",
-    Other = "in a format that is not known",
+    Other = "in an unknown format",
 );
 
-/// The text of a binary that is PTX, without the NUL bytes that drivers put behind it.
+/// The text of a binary if it is PTX, without the NUL bytes that drivers append.
 pub fn ptx(binary: &[u8]) -> Option<&str> {
     let end = binary.iter().rposition(|&byte| byte != 0)? + 1;
     let text = std::str::from_utf8(&binary[..end]).ok()?;

@@ -1,4 +1,4 @@
-//! A captured launch in files, and back. All that is read is held against the digests of the manifest.
+//! Writes a captured launch to files and reads it back. All that is read is compared with the digests in the manifest.
 
 use std::fs;
 use std::path::{Component, Path};
@@ -14,16 +14,16 @@ use crate::backend::opencl::{CapturedArgument, CapturedBuffer, CapturedLaunch, L
 use crate::bounded;
 use crate::io::directory::{DirectoryError, NewDirectory};
 
-/// What was written.
+/// The number and size of the files that were written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WrittenFiles {
-    /// Files, the manifest among them.
+    /// The number of files, including the manifest.
     pub files: usize,
-    /// Bytes of all of them.
+    /// Their total size in bytes.
     pub bytes: u64,
 }
 
-/// Writes files into a directory on its way.
+/// Writes the files into a directory that does not have its final name yet.
 struct CaptureWriter {
     directory: NewDirectory,
     written: WrittenFiles,
@@ -49,7 +49,8 @@ impl Capture {
         Ok(on_its_way(directory, replace).map(drop)?)
     }
 
-    /// Writes it to a directory, whole or not at all. `replace`: a directory that holds another captured launch is replaced; nothing else is.
+    /// Writes the captured launch to a directory, whole or not at all. With `replace`, a directory that holds another captured launch is
+    /// replaced, but nothing else is.
     pub fn write(&self, directory: &Path, replace: bool) -> Result<WrittenFiles, CaptureError> {
         let mut writer =
             CaptureWriter { directory: on_its_way(directory, replace)?, written: WrittenFiles { files: 0, bytes: 0 } };
@@ -107,10 +108,10 @@ impl Capture {
         Ok(written)
     }
 
-    /// Reads what [`Self::write`] wrote.
+    /// Reads the directory that [`Self::write`] wrote.
     ///
     /// # Errors
-    /// [`CaptureError`]: what is missing, and what is not as the manifest says.
+    /// [`CaptureError`] if a file is missing or disagrees with the manifest.
     pub fn read(directory: &Path) -> Result<Self, CaptureError> {
         let manifest = manifest(directory)?;
         let not_capture = |why: String| CaptureError::NotCapture { path: directory.to_owned(), why };
@@ -169,7 +170,7 @@ fn on_its_way(directory: &Path, replace: bool) -> Result<NewDirectory, Directory
     NewDirectory::new(directory, ".lanefield-capture-", replace, |there| manifest(there).is_ok())
 }
 
-/// The manifest of a directory, of a version that is read here.
+/// Reads the manifest of a directory, if its version is the one that this program reads.
 fn manifest(directory: &Path) -> Result<Manifest, CaptureError> {
     let not_capture = |why: String| CaptureError::NotCapture { path: directory.to_owned(), why };
     let text = bounded::read(&directory.join(MANIFEST)).map_err(|error| not_capture(format!("{MANIFEST}: {error}")))?;
@@ -188,7 +189,7 @@ fn damaged(directory: &Path, file: &str, what: impl Into<String>) -> CaptureErro
     CaptureError::Damaged { path: directory.to_owned(), file: file.to_owned(), what: what.into() }
 }
 
-/// A file with the size and the digest that the manifest says.
+/// Reads a file and checks that it has the size and digest that the manifest states.
 fn read(directory: &Path, entry: &FileEntry, bytes: Option<usize>) -> Result<Vec<u8>, CaptureError> {
     let FileEntry { file, sha256: expected } = entry;
     let mut components = Path::new(file).components();
@@ -198,7 +199,7 @@ fn read(directory: &Path, entry: &FileEntry, bytes: Option<usize>) -> Result<Vec
     }
     let place = directory.join(file);
     let there = fs::metadata(&place).map_err(|error| damaged(directory, file, error.to_string()))?.len();
-    // Before as many bytes are read.
+    // Checked before the bytes are read.
     if let Some(bytes) = bytes.filter(|&bytes| bytes as u64 != there) {
         return Err(damaged(directory, file, format!("has {there} bytes instead of {bytes}")));
     }

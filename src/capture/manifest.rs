@@ -1,4 +1,4 @@
-//! The manifest of a captured launch, `manifest.json`. docs/counters.md describes its keys; `scripts/profile_nvidia.py` reads it, too.
+//! The manifest of a captured launch, `manifest.json`. docs/counters.md describes its keys; `scripts/profile_nvidia.py` also reads it.
 
 use std::collections::BTreeMap;
 
@@ -7,15 +7,15 @@ use serde::{Deserialize, Serialize};
 use super::binary::BinaryFormat;
 use crate::backend::opencl::{DeviceInfo, ScalarKind};
 
-/// The name of the manifest.
+/// The file name of the manifest.
 pub const MANIFEST: &str = "manifest.json";
 
-/// What the manifest of a captured launch says that it is.
+/// The value of `format` in the manifest of a captured launch.
 pub(super) const FORMAT: &str = "lanefield capture";
-/// The version of its keys. It goes up where a key is renamed, removed, or means something else.
+/// The version of the keys. It increases when a key is renamed, removed, or changes its meaning.
 pub(super) const VERSION: u64 = 1;
 
-/// All that is said of a captured launch. Files are named relative to the directory.
+/// The contents of the manifest. File names are relative to the directory.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub(super) struct Manifest {
     pub format: String,
@@ -32,7 +32,7 @@ pub(super) struct Manifest {
     pub about: BTreeMap<String, String>,
 }
 
-/// The device that a launch was captured on.
+/// The device on which a launch was captured.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct CapturedOn {
     /// Its name.
@@ -56,7 +56,7 @@ impl From<&DeviceInfo> for CapturedOn {
     }
 }
 
-/// A file of the directory.
+/// A file in the directory.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(super) struct FileEntry {
     pub file: String,
@@ -70,9 +70,9 @@ pub(super) struct ProgramEntry {
     #[serde(flatten)]
     pub binary: FileEntry,
     pub binary_format: BinaryFormat,
-    /// Those of the build, all of them.
+    /// All options of the build.
     pub options: String,
-    /// Of the source with all that it includes.
+    /// Of the source with all its includes.
     pub source_sha256: String,
 }
 
@@ -80,11 +80,11 @@ pub(super) struct ProgramEntry {
 pub(super) struct LaunchEntry {
     /// Work-items in each dimension.
     pub global: [usize; 3],
-    /// Work-items of a group.
+    /// Work-items of a work-group in each dimension.
     pub local: [usize; 3],
     /// The number of the first work-item.
     pub offset: [usize; 3],
-    /// From 1, of the launches of the call.
+    /// The number of this launch among those of the call, from 1.
     pub number: usize,
     pub launches: usize,
 }
@@ -92,15 +92,15 @@ pub(super) struct LaunchEntry {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub(super) enum ArgumentEntry {
-    /// The number of a buffer in the list, from 0.
+    /// The index of a buffer in the list, from 0.
     Buffer { buffer: usize },
-    /// `hex`: its bytes as they lie in memory.
+    /// `hex`: its bytes in memory order.
     Scalar {
         #[serde(rename = "type")]
         kind: ScalarKind,
         hex: String,
     },
-    /// Bytes of local memory of a group.
+    /// Bytes of local memory for each work-group.
     Local { bytes: usize },
 }
 
@@ -109,15 +109,15 @@ pub(super) struct BufferEntry {
     pub what: String,
     pub bytes: usize,
     pub before: FileEntry,
-    /// None where the launch changed nothing of it.
+    /// `None` if the launch did not change the buffer.
     pub after: Option<FileEntry>,
 }
 
-/// What the call has to do, as the specification of its kernel counts it.
+/// The work of the call, as the specification of its kernel counts it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct WorkEntry {
     /// Floating-point operations of the call.
     pub flops: u64,
-    /// Bytes that it must move at least: each input once, each output once.
+    /// Bytes that the call must move at least: each input once, each output once.
     pub bytes: u64,
 }

@@ -1,6 +1,8 @@
-//! One launch of a kernel in a directory: the program's binary, the sizes, every argument, and what its buffers held before and after. Another program can
-//! run the very same code on the very same arguments, and see whether it did: on NVIDIA's GPUs the binary is PTX, which profilers of CUDA programs
-//! can look at, where they do not see OpenCL (`scripts/profile_nvidia.py`).
+//! Stores one launch of a kernel in a directory: the program's binary, the sizes, every argument, and the contents of its buffers before
+//! and after. Another program can then run the same code on the same arguments, and check that the results agree.
+//!
+//! On NVIDIA's GPUs the binary is PTX. Profilers of CUDA programs can examine it, although they do not see OpenCL
+//! (`scripts/profile_nvidia.py`).
 //!
 //! ```no_run
 //! # use lanefield::backend::{BackendError, OpenCl};
@@ -29,47 +31,47 @@ pub use binary::{BinaryFormat, ptx};
 pub use files::WrittenFiles;
 pub use manifest::{CapturedOn, MANIFEST, WorkEntry};
 
-/// A captured launch, and what is known of it besides.
+/// A captured launch, with its device and a description.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Capture {
     /// The launch.
     pub launch: CapturedLaunch,
-    /// Where it ran.
+    /// The device on which it ran.
     pub device: CapturedOn,
-    /// What the call does, where that is known; of all its launches together.
+    /// The work of the whole call, with all its launches, if known.
     pub work: Option<WorkEntry>,
-    /// Anything else, by name, for people: precision, lattice, tuning.
+    /// Other information for people, by name: precision, lattice, tuning.
     pub about: BTreeMap<String, String>,
 }
 
-/// A buffer that holds something else than it did after the captured launch.
+/// A buffer whose contents differ from those after the captured launch.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct OutputDifference {
-    /// The number of the buffer, and what it is for.
+    /// The index of the buffer and its role.
     pub buffer: (usize, String),
-    /// The first byte that differs, or the shorter length where one is a part of the other.
+    /// The index of the first byte that differs; if one buffer is a prefix of the other, the shorter length.
     pub byte: usize,
-    /// Bytes that differ.
+    /// The number of bytes that differ.
     pub bytes: usize,
 }
 
 impl Capture {
-    /// A launch that was captured on a device.
+    /// Describes a launch that was captured on a device.
     pub fn new(launch: CapturedLaunch, device: &DeviceInfo) -> Self {
         Self { launch, device: device.into(), work: None, about: BTreeMap::new() }
     }
 
-    /// What the binary of its program is.
+    /// The format of the program's binary.
     pub fn binary_format(&self) -> BinaryFormat {
         BinaryFormat::of(&self.launch.binary)
     }
 
-    /// Buffers that the launch wrote something to.
+    /// The number of buffers that the launch changed.
     pub fn written(&self) -> usize {
         self.launch.buffers.iter().filter(|buffer| buffer.after.is_some()).count()
     }
 
-    /// Which buffers hold something else than after the launch: `found` are all of them, after it was run again.
+    /// The buffers whose contents differ from those after the captured launch. `found`: all buffers after a replay.
     pub fn differences(&self, found: &[Vec<u8>]) -> Vec<OutputDifference> {
         let mut differences = Vec::new();
         for (number, expected) in self.launch.buffers.iter().enumerate() {

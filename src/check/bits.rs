@@ -1,4 +1,4 @@
-//! A kernel against itself on an OpenCL device, and against its twin in plain loops: the same bits.
+//! Compares a kernel with itself on an OpenCL device, and with its reference implementation, bit for bit.
 
 use std::cell::RefCell;
 
@@ -19,13 +19,13 @@ use crate::backend::{BackendError, Sum};
 use crate::kernel::{Case, Geometry, HostFunction, Kernel, Links, Outcome, PlainLinks};
 use crate::verify::{Difference, compare_host_fields};
 
-/// Cases against the device.
+/// The number of cases that are run on the device.
 const CASES_ON_A_DEVICE: u32 = 24;
 
-/// How virtual nodes divide the lattices of tests on a device. A kernel that reads neighbours with vectors of lanes is built for one division.
+/// Lane layouts of the test lattices on a device. A kernel that reads neighbours with vectors of lanes is built for one layout.
 pub const CUTS: [[usize; DIMENSIONS]; 2] = [[1, 1, 1, 2], [2, 1, 2, 1]];
 
-/// Ways to lay fields out, and to build and launch kernels, in which every choice appears.
+/// Field layouts and variants of kernels in which every value of every tuning parameter appears.
 pub fn builds() -> [Tuning; 3] {
     let subdomains = Some(SiteOrder::Subdomains([2, 1, 2, 3]));
     let few_groups = Tuning {
@@ -71,19 +71,19 @@ pub fn builds() -> [Tuning; 3] {
     [few_groups, sites_first, most]
 }
 
-/// What a device builds one program of a kernel for.
+/// The properties of a case that one build of a kernel depends on.
 struct BuildWay {
     precision: Precision,
     nodes: [usize; DIMENSIONS],
-    /// Extents of the lattices over the least ones.
+    /// Extents of the lattices, as multiples of the smallest ones.
     factors: &'static [[usize; DIMENSIONS]],
     format: LinkFormat,
     tuning: Tuning,
 }
 
 impl BuildWay {
-    /// Those of a kernel: usual builds, and of one that reads neighbours [`builds`]. Usual builds come first, so that a kernel that is wrong in
-    /// every way is reported in the usual one.
+    /// The builds of a kernel: the usual ones first, and for a kernel that reads neighbours also those of [`builds`]. A kernel that is
+    /// wrong in every build is thus reported in a usual one.
     fn of(kernel: &'static Kernel) -> impl Iterator<Item = Self> {
         use LinkFormat::{Eight, Full, TwoRows};
         use Precision::{F32, F64, Half};
@@ -94,7 +94,7 @@ impl BuildWay {
         let ways = [
             (F32, CUTS[0], LATTICES, Full, Tuning::OPEN),
             (F64, CUTS[1], LATTICES, TwoRows, Tuning::OPEN),
-            // Orders of sites and of launches are built for the extents.
+            // Site orders and traversals are built for the extents.
             (Half, CUTS[0], &LATTICES[2..], Eight, if is_stencil { few_groups } else { Tuning::OPEN }),
             (F32, CUTS[1], &LATTICES[1..2], TwoRows, rhs.or(sites_first)),
             (F64, CUTS[0], &LATTICES[2..], Full, most),
@@ -105,7 +105,7 @@ impl BuildWay {
             .filter(|way| kernel.precisions.contains(&way.precision))
     }
 
-    /// Cases that are built in this way.
+    /// The cases that use this build.
     fn cases(&self, kernel: &'static Kernel) -> BoxedStrategy<Drawn> {
         let Self { precision, nodes, format, tuning, .. } = *self;
         let cuts: Vec<usize> = (0..DIMENSIONS).flat_map(|d| vec![d; nodes[d].ilog2() as usize]).collect();
@@ -119,7 +119,7 @@ impl BuildWay {
             format: if kernel.reads_links() { format } else { LinkFormat::Full },
             // Links that are not unitary cannot be stored as 8 reals.
             links: if drawn.links.formats().contains(&format) { drawn.links } else { Links::Hot },
-            // Either kind of sum is another program.
+            // Each kind of sum is a separate program.
             tree: precision == Precision::F64,
             tuning,
             ..drawn
@@ -128,7 +128,7 @@ impl BuildWay {
     }
 }
 
-/// Compares what two sides gave, bit for bit.
+/// Compares two outcomes bit for bit.
 pub(crate) fn compare(found: &Outcome, expected: &Outcome) -> Result<(), TestCaseError> {
     for ((name, found), (_, expected)) in found.fields.iter().zip(&expected.fields) {
         if let (Some(mismatch), _) = compare_host_fields(found, expected).map_err(failed)? {
@@ -146,7 +146,7 @@ pub(crate) fn compare(found: &Outcome, expected: &Outcome) -> Result<(), TestCas
     }
 }
 
-/// The device of the environment; `None` if tests may run without one.
+/// The device that the environment selects. `None` if tests may run without a device.
 ///
 /// # Panics
 /// If there is no device, unless `LANEFIELD_SKIP_OPENCL` is 1.
@@ -155,7 +155,7 @@ pub fn device() -> Option<OpenCl> {
     Some(OpenCl::open(&info).unwrap_or_else(|error| panic!("failed to open {}: {error}", info.name)))
 }
 
-/// Runs a case with a tuning, or, where the kernel as it was built takes no work-groups of that size, with the default of the device.
+/// Runs a case with a tuning. If the kernel as built does not accept work-groups of that size, runs it with the default of the device.
 pub(crate) fn run_tuned(device: &mut OpenCl, case: &Case, tuning: Tuning, sum: Sum) -> Result<Outcome, BackendError> {
     device.set_tuning(tuning);
     match case.run(&*device, sum) {
@@ -167,10 +167,10 @@ pub(crate) fn run_tuned(device: &mut OpenCl, case: &Case, tuning: Tuning, sum: S
     }
 }
 
-/// Checks that a kernel has the same bits on an OpenCL device as on the CPU, and that its body is one.
+/// Checks that a kernel has the same bits on an OpenCL device as on the CPU, and that its kernel function is valid.
 ///
 /// # Panics
-/// With the least case that differs; if there is no device, unless `LANEFIELD_SKIP_OPENCL` is 1.
+/// With the smallest case that differs; if there is no device, unless `LANEFIELD_SKIP_OPENCL` is 1.
 pub fn backends(kernel: &'static Kernel) {
     if let crate::kernel::KernelSource::Body(body) = kernel.source
         && let Err(error) = body.program(kernel.name, LegOrder::DEFAULT)
@@ -195,10 +195,10 @@ pub fn backends(kernel: &'static Kernel) {
     }
 }
 
-/// Checks that a kernel has the bits of its twin.
+/// Checks that a kernel has the same bits as its reference implementation.
 ///
 /// # Panics
-/// With the least case that differs.
+/// With the smallest case that differs.
 pub fn twin<T: PlainImplementation>(kernel: &'static Kernel) {
     let cpu = cpu();
     check(kernel, (CASES, any_case(kernel, false)), |drawn| {

@@ -1,4 +1,4 @@
-//! The cases that are drawn of a kernel: lattices, lanes, numbers, links, orders of the legs; and how a test runs through them.
+//! The random cases for a kernel (lattices, lanes, numbers, links, leg orders), and how a test runs through them.
 
 use std::fmt;
 
@@ -14,18 +14,18 @@ use crate::backend::opencl::Tuning;
 use crate::backend::{Cpu, Sum};
 use crate::kernel::{BuildOption, Case, CaseOptions, FieldContents, Geometry, Kernel, Links, Numbers, TestData};
 
-/// Sites of a lattice, at most, beyond what its lanes make necessary.
+/// The maximum number of sites of a lattice, unless its lanes need more.
 const SITES: usize = 700;
-/// Cases on the CPU.
+/// The number of cases on the CPU.
 pub const CASES: u32 = 96;
-/// The seed of every run for which `PROPTEST_RNG_SEED` gives no other.
+/// The seed of every run for which `PROPTEST_RNG_SEED` is not set.
 const SEED: u64 = 43;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Drawn {
     pub precision: Precision,
     pub width: LaneWidth,
-    /// The direction that each factor of two of the lanes cuts.
+    /// For each factor of two in the number of lanes, the direction that it divides.
     pub cuts: Vec<usize>,
     pub factors: [usize; DIMENSIONS],
     pub sites: Sites,
@@ -68,7 +68,7 @@ impl Drawn {
         TestData::new(self.seed)
     }
 
-    /// Trees have blocks that every device takes.
+    /// The sum of the case. Trees have block sizes that every device supports.
     pub(crate) fn sum(&self) -> Sum {
         match TreePlan::with_warp(32, 4, 16) {
             Ok(plan) if self.tree => Sum::Tree(plan),
@@ -76,11 +76,11 @@ impl Drawn {
         }
     }
 
-    /// The arguments, and the configuration of which the links are.
+    /// The arguments, and the configuration that the links were made from.
     pub(crate) fn case(&self, kernel: &'static Kernel) -> Result<(Case, Configuration), TestCaseError> {
         let lattice = self.lattice().ok_or_else(|| TestCaseError::reject("no such lattice"))?;
         let failed = |error: &dyn fmt::Display| TestCaseError::fail(format!("no arguments for {kernel}: {error}"));
-        // Of fields in another precision, any of them, if its lanes can hold the same sites.
+        // A converted field may have any precision whose lanes can hold the same sites.
         let converted = kernel.fields().any(|role| role.holds == FieldContents::Converted);
         let from = converted.then_some(Precision::ALL[self.seed as usize % Precision::ALL.len()]);
         if from.is_some_and(|from| lattice.in_scalar(from.scalar()).is_err()) {
@@ -106,7 +106,7 @@ impl Drawn {
     }
 }
 
-/// What a failure is reported with: all that makes the case.
+/// A failure is reported with everything that determines the case.
 impl fmt::Display for Drawn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
@@ -137,7 +137,7 @@ impl fmt::Display for Drawn {
     }
 }
 
-/// All cases of a kernel; those that a device builds few kernels for.
+/// Any case of a kernel. With `on_device`, only those for which a device builds few kernels.
 pub(crate) fn any_case(kernel: &'static Kernel, on_device: bool) -> BoxedStrategy<Drawn> {
     let widths: Vec<LaneWidth> =
         LaneWidth::ALL.into_iter().filter(|width| !on_device || [16, 64].contains(&width.bytes())).collect();
@@ -178,7 +178,7 @@ pub(crate) fn any_case(kernel: &'static Kernel, on_device: bool) -> BoxedStrateg
                 tuning,
             )| Drawn {
                 precision,
-                // None is left out, so that shrinking can go through each: 8 bytes hold no f64.
+                // None is omitted, so that shrinking can try each; 8 bytes hold no complex f64.
                 width: if width.nsimd(precision.scalar()).is_ok() { width } else { LaneWidth::DEFAULT },
                 cuts,
                 factors,
@@ -207,7 +207,7 @@ fn any_legs() -> impl Strategy<Value = LegOrder> {
     Just(Leg::all().collect::<Vec<_>>()).prop_shuffle().prop_map(order)
 }
 
-/// How a device lays fields out, and builds and launches the kernel: few ways, each of which is built.
+/// Any tuning of a device. There are few of them, each of which is built.
 fn any_tuning(kernel: &'static Kernel) -> impl Strategy<Value = Tuning> {
     let is_stencil = matches!(kernel.geometry, Geometry::Stencil { .. });
     let takes_parts = kernel.options.iter().any(|option| matches!(option, BuildOption::PartsPerWorkItem(_)));
@@ -219,14 +219,14 @@ fn any_tuning(kernel: &'static Kernel) -> impl Strategy<Value = Tuning> {
     prop_oneof![1 => Just(Tuning::OPEN), 3 => vec(one, 1..3).prop_map(|set| {
         let mut tuning = Tuning::OPEN;
         for (parameter, value) in set {
-            // The values are the parameter's own.
+            // The values come from the parameter itself.
             let _ = parameter.set(&mut tuning, value);
         }
         tuning
     })]
 }
 
-/// How cases are drawn, and whether someone chose a seed.
+/// The configuration of proptest, and whether the user chose a seed.
 pub fn config(cases: u32) -> (Config, bool) {
     let mut config = Config { failure_persistence: None, ..Config::default() };
     config.cases = cases.min(config.cases);
@@ -237,7 +237,7 @@ pub fn config(cases: u32) -> (Config, bool) {
     (config, is_chosen)
 }
 
-/// Runs a test on the cases drawn, and panics with the least case that fails.
+/// Runs a test on the random cases. Panics with the smallest case that fails.
 pub fn check(
     kernel: &'static Kernel,
     (cases, strategy): (u32, BoxedStrategy<Drawn>),
@@ -247,9 +247,9 @@ pub fn check(
     match TestRunner::new(config).run(&strategy, |drawn| test(&drawn)) {
         Ok(()) => {}
         Err(TestError::Fail(reason, least)) => {
-            // What panicked silently in all cases panics once more, with its line.
+            // A panic that was silent while cases ran is repeated, with its line.
             let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| test(&least)));
-            panic!("{kernel}: {reason}\nthe least case that fails: {least}")
+            panic!("{kernel}: {reason}\nthe smallest case that fails: {least}")
         }
         Err(error) => panic!("{kernel}: {error}"),
     }

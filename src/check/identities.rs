@@ -1,4 +1,4 @@
-//! Identities of kernels: linear, Hermitian, covariant, up to rounding.
+//! Tests whether kernels are linear, Hermitian or gauge covariant, up to rounding.
 
 use lanefield_reference::field::{FieldShape, Object};
 use lanefield_reference::gauge::GaugeTransformation;
@@ -11,10 +11,10 @@ use super::cases::{CASES, Drawn, any_case, check, cpu, failed};
 use crate::backend::{HostField, Sum};
 use crate::kernel::{Access, Case, CaseOptions, FieldContents, Kernel, Links, Numbers, Outcome};
 
-/// What identities may be off by, of the largest number: rounding of f64 over a few thousand operations.
+/// The allowed error of an identity, relative to the largest number: the rounding of a few thousand operations in f64.
 const TOLERANCE: f64 = 1e-12;
 
-/// Cases of identities: f64, links of SU(3), ordinary numbers.
+/// Random cases for identities: f64, SU(3) links, ordinary numbers.
 fn identities(kernel: &'static Kernel, sites: Option<Sites>) -> (u32, BoxedStrategy<Drawn>) {
     let ordinary = move |drawn: Drawn| {
         let width = if drawn.width.bytes() < 16 { LaneWidth::DEFAULT } else { drawn.width };
@@ -37,7 +37,7 @@ fn numbers(field: &HostField) -> Vec<Complex<f64>> {
     field.get::<f64>().map_or_else(Vec::new, |field| field.to_site_order())
 }
 
-/// A field like another one, with these numbers.
+/// A field that has the layout of `like` and these numbers.
 fn with_numbers(like: &HostField, values: &[Complex<f64>]) -> Result<HostField, TestCaseError> {
     let FieldShape { lattice, sites, object, .. } = like.shape();
     let mut field = lanefield_reference::field::FieldData::<f64>::zeros(lattice, sites, object).map_err(failed)?;
@@ -45,7 +45,7 @@ fn with_numbers(like: &HostField, values: &[Complex<f64>]) -> Result<HostField, 
     Ok(HostField::new(field))
 }
 
-/// The fields that a kernel reads, but links.
+/// The fields that a kernel reads, except links.
 fn inputs(kernel: &'static Kernel) -> Vec<&'static str> {
     let reads = |access| matches!(access, Access::Read | Access::Update);
     let is_links = |holds| matches!(holds, FieldContents::DoubledLinks | FieldContents::Links);
@@ -64,21 +64,21 @@ fn close(what: &str, left: &[Complex<f64>], right: &[Complex<f64>]) -> Result<()
     }
 }
 
-/// Which fields an identity is about. All others are held fixed, and so are links and scalars.
+/// The fields in an identity. All other fields, links and scalars are held fixed.
 #[derive(Clone, Copy, Debug)]
 pub struct IdentityFields {
-    /// Those that a kernel reads; none for all that it reads.
+    /// Fields that the kernel reads; if empty, all of them.
     pub inputs: &'static [&'static str],
-    /// Those that it writes; none for all that it writes.
+    /// Fields that the kernel writes; if empty, all of them.
     pub outputs: &'static [&'static str],
 }
 
 impl IdentityFields {
-    /// All that a kernel reads and writes.
+    /// All fields that a kernel reads and writes.
     pub const ALL: Self = Self { inputs: &[], outputs: &[] };
 
     /// # Panics
-    /// If the kernel reads or writes no such field.
+    /// If the kernel does not read or write one of the named fields.
     fn of(self, kernel: &'static Kernel) -> [Vec<&'static str>; 2] {
         let writes = |access| matches!(access, Access::Write | Access::Update);
         let outputs = kernel.fields().filter(|role| writes(role.access)).map(|role| role.name).collect();
@@ -96,10 +96,10 @@ fn numbers_of(outcome: &Outcome, names: &[&str]) -> Vec<Complex<f64>> {
     outcome.fields.iter().filter(|(name, _)| names.contains(name)).flat_map(|(_, field)| numbers(field)).collect()
 }
 
-/// Checks that what a kernel writes is linear in these fields, all of them together.
+/// Checks that the results of a kernel are linear in these fields, taken together.
 ///
 /// # Panics
-/// With the least case that is not; for names that are none of the kernel's.
+/// With the smallest case that is not linear; if the kernel has no field of a given name.
 pub fn linear(kernel: &'static Kernel, fields: IdentityFields) {
     let cpu = cpu();
     let [inputs, outputs] = fields.of(kernel);
@@ -124,15 +124,15 @@ pub fn linear(kernel: &'static Kernel, fields: IdentityFields) {
     });
 }
 
-/// Checks that ⟨y, K x⟩ = ⟨K y, x⟩. K reads the vector as all inputs alike, and writes one field like it.
+/// Checks that ⟨y, K x⟩ = ⟨K y, x⟩. The vector is all inputs of K together; K writes one field of the same kind.
 ///
 /// # Panics
-/// With the least case where it is not; for names that are none of the kernel's.
+/// With the smallest case that is not Hermitian; if the kernel has no field of a given name.
 pub fn hermitian(kernel: &'static Kernel, fields: IdentityFields) {
     adjoint(kernel, fields, 1.0, "⟨y, K x⟩ = ⟨K y, x⟩");
 }
 
-/// Checks that ⟨y, K x⟩ = −⟨K y, x⟩, as [`hermitian`].
+/// Checks that ⟨y, K x⟩ = −⟨K y, x⟩; see [`hermitian`].
 ///
 /// # Panics
 /// As [`hermitian`].
@@ -173,17 +173,17 @@ fn adjoint(kernel: &'static Kernel, fields: IdentityFields, sign: f64, what: &st
             |a: &[Complex<f64>], b: &[Complex<f64>]| a.iter().zip(b).map(|(a, b)| a.conj() * b).sum::<Complex<f64>>();
         let size = (x.len() as f64).max(1.0) * kx.iter().map(|x| x.norm()).fold(0.0, f64::max);
         close(what, &[product(&y, &kx) / size], &[sign * product(&ky, &x) / size]).or_else(|error| {
-            // Both sides may be next to nothing.
+            // Both sides may be close to zero.
             let difference = (product(&y, &kx) - sign * product(&ky, &x)).norm();
             if difference <= TOLERANCE * size { Ok(()) } else { Err(error) }
         })
     });
 }
 
-/// Checks that `K[U^g](g x) = g K[U](x)` for gauge transformations g, of a kernel of colour vectors or spinors.
+/// Checks that `K[U^g](g x) = g K[U](x)` for random gauge transformations g. The kernel must act on colour vectors or spinors.
 ///
 /// # Panics
-/// With the least case where it is not.
+/// With the smallest case that is not covariant.
 pub fn covariant(kernel: &'static Kernel) {
     let cpu = cpu();
     check(kernel, identities(kernel, None), |drawn| {
@@ -212,7 +212,7 @@ pub fn covariant(kernel: &'static Kernel) {
     });
 }
 
-/// A field after a gauge transformation: objects made of colour vectors turn, others stay.
+/// A field after a gauge transformation. Objects made of colour vectors are rotated; others stay as they are.
 fn gauge_transformed(gauge: GaugeTransformation, object: Object, psi: Vec<Complex<f64>>) -> Vec<Complex<f64>> {
     match object {
         Object::Spinors(_) | Object::ColourVectors(_) | Object::HalfSpinor => gauge.of_field(object.words(), &psi),

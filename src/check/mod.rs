@@ -1,10 +1,21 @@
-//! Tests of kernels, what `check_kernel!` makes: a kernel against itself on an OpenCL device, against its twin in plain loops, and identities. Cases are
-//! drawn over lattices, lanes, parities, precisions, links and how they are stored, numbers that are hard on arithmetic, orders of the legs, and
-//! components a site. One that fails is shrunk to the least that does.
+//! The tests that `check_kernel!` generates for a kernel:
 //!
-//! Every run draws the same cases, and builds kernels for the device in the few ways that all kernels share, so that a compiler's cache has them from
-//! the second run on. `PROPTEST_RNG_SEED=7` searches: it draws other cases, for the device over all lanes, layouts and tuning parameters, and nearly each
-//! of these is a build. `PROPTEST_CASES` is the largest number of cases; `LANEFIELD_DEVICE` names the device, `LANEFIELD_SKIP_OPENCL=1` runs without one.
+//! - the same bits on an OpenCL device as on the CPU;
+//! - the same bits as its reference implementation;
+//! - identities: linear, Hermitian, gauge covariant.
+//!
+//! The random cases vary the lattice, lanes, parities, precisions, links and how they are stored, numbers that are hard on arithmetic, leg
+//! orders, and the number of components. A case that fails is shrunk to the smallest one that still fails.
+//!
+//! Every run draws the same cases, and builds kernels in a few variants that all kernels share. From the second run on they come from the
+//! compiler's cache.
+//!
+//! | variable | effect |
+//! |---|---|
+//! | `PROPTEST_RNG_SEED=7` | draws other cases: on the device, over all lanes, layouts and tuning parameters. Nearly each is a build |
+//! | `PROPTEST_CASES` | the largest number of cases |
+//! | `LANEFIELD_DEVICE` | the device |
+//! | `LANEFIELD_SKIP_OPENCL=1` | runs without a device |
 
 mod bits;
 mod cases;

@@ -1,4 +1,4 @@
-//! What ranks say to each other, whatever carries it.
+//! The operations by which ranks communicate, independent of the transport.
 
 use lanefield_reference::extreme::Extreme;
 use std::sync::Arc;
@@ -6,17 +6,17 @@ use std::sync::Arc;
 use lanefield_reference::layout::Leg;
 use thiserror::Error;
 
-/// Why ranks could not talk. Messages are fragments.
+/// Why ranks could not communicate. Messages are fragments.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the messages name the fields")]
 pub enum CommError {
     #[error(
-        "a packet of {bytes} bytes from rank {from} to rank {to}, leg {leg}, exchange {exchange}, came with other bytes than it was sent with (CRC-32 \
+        "a packet of {bytes} bytes from rank {from} to rank {to}, leg {leg}, exchange {exchange}, arrived with other bytes than were sent (CRC-32 \
          {found:08x}, sent {sent:08x}): the network, the message passing library or memory lost bits"
     )]
     Packet { from: usize, to: usize, leg: Leg, exchange: u64, bytes: usize, found: u32, sent: u32 },
-    #[error("rank {rank} has ended: see what it says")]
+    #[error("rank {rank} has ended: see its messages")]
     Ended { rank: usize },
     #[error(
         "rank {rank} sent {found} bytes where rank {here} expects {expected}: all ranks must be given the same arguments"
@@ -32,47 +32,47 @@ impl From<CommError> for std::io::Error {
     }
 }
 
-/// A packet to a rank.
+/// A packet to another rank.
 #[derive(Clone, Copy, Debug)]
 pub struct Send<'a> {
-    /// The rank that gets it.
+    /// The receiving rank.
     pub to: usize,
-    /// Tells it from others between the same ranks.
+    /// Distinguishes packets between the same two ranks.
     pub tag: u32,
     /// Its bytes.
     pub bytes: &'a [u8],
 }
 
-/// Room for a packet from a rank.
+/// A buffer for a packet from another rank.
 #[derive(Debug)]
 pub struct Receive<'a> {
-    /// The rank that sends it.
+    /// The sending rank.
     pub from: usize,
-    /// The tag that it was sent with.
+    /// The tag with which the packet was sent.
     pub tag: u32,
-    /// Its bytes, to be written.
+    /// The buffer, which has the length of the packet.
     pub bytes: &'a mut [u8],
 }
 
-/// What ranks say to each other. All ranks make the same calls in the same order; a rank may send to itself.
+/// Communication between ranks. All ranks make the same calls in the same order. A rank may send to itself.
 pub trait Communicator: std::marker::Send + Sync {
     /// The number of this rank, from 0.
     fn rank(&self) -> usize;
-    /// How many there are.
+    /// The number of ranks.
     fn ranks(&self) -> usize;
-    /// The number of this rank among those of its host, and how many these are: ranks of a host take different devices.
+    /// The number of this rank among the ranks of its host, and their number. Ranks of one host use different devices.
     fn local(&self) -> (usize, usize);
-    /// Sends and receives packets, all of them at once.
+    /// Sends and receives packets, all at the same time.
     fn exchange(&self, sends: &[Send<'_>], receives: &mut [Receive<'_>]) -> Result<(), CommError>;
-    /// Makes each word the sum of those of all ranks.
+    /// Replaces each word by its sum over all ranks.
     fn sum(&self, words: &mut [i64]) -> Result<(), CommError>;
-    /// The bytes of every rank in order, at rank 0; none elsewhere.
+    /// Returns the bytes of every rank, in order, at rank 0; `None` elsewhere.
     fn gather(&self, bytes: &[u8]) -> Result<Option<Vec<Vec<u8>>>, CommError>;
-    /// Gives all ranks the bytes of rank 0.
+    /// Sends the bytes of rank 0 to all ranks.
     fn broadcast(&self, bytes: &mut Vec<u8>) -> Result<(), CommError>;
-    /// The ranks that give the same number, in their order.
+    /// The ranks that pass the same number, in their order.
     fn group(&self, number: usize) -> Result<Arc<dyn Communicator>, CommError>;
-    /// Ends all ranks, with this status.
+    /// Ends all ranks with this exit status.
     fn abort(&self, status: i32) -> !;
 
     /// Waits for all ranks.
@@ -80,16 +80,16 @@ pub trait Communicator: std::marker::Send + Sync {
         self.sum(&mut [0])
     }
 
-    /// Whether it holds on any rank.
+    /// Whether `here` is true on any rank.
     fn any(&self, here: bool) -> Result<bool, CommError> {
         let mut words = [i64::from(here)];
         self.sum(&mut words)?;
         Ok(words[0] > 0)
     }
 
-    /// The extremes of all ranks, each of its counterparts.
+    /// The extremes over all ranks, element by element.
     fn extremes(&self, extreme: Extreme, here: &[f64]) -> Result<Vec<f64>, CommError> {
-        // The bits of those of each rank, at a place of its own.
+        // The bits of each rank's numbers, in a place of its own.
         let mut words = vec![0; self.ranks() * here.len()];
         for (word, value) in words[self.rank() * here.len()..].iter_mut().zip(here) {
             *word = value.to_bits() as i64;

@@ -1,5 +1,6 @@
-//! Which rank holds which part of the lattice: a Cartesian cut in one to four directions. Parts may differ by two sites in a direction, where the extent
-//! does not divide; each begins at an even coordinate, so that a site has the same parity everywhere.
+//! Which rank stores which local volume: a Cartesian division of the lattice in one to four directions. If the number of ranks does not
+//! divide an extent, local volumes may differ by two sites in that direction. Each begins at an even coordinate, so the parity of a site
+//! does not depend on the division.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,20 +9,22 @@ use lanefield_reference::layout::{Checkerboard, Coordinate, DIMENSION_NAMES, DIM
 use lanefield_reference::prelude::*;
 use thiserror::Error;
 
-/// Why a lattice cannot be divided so. Messages are fragments.
+/// Why a lattice cannot be divided in this way. Messages are fragments.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[allow(missing_docs, reason = "the messages name the fields")]
 #[non_exhaustive]
 pub enum DecompositionError {
-    #[error("'{text}' is no decomposition: give the number of ranks in each direction as X.Y.Z.T, for example 1.1.1.2")]
+    #[error(
+        "invalid decomposition '{text}': expected the number of ranks in each direction as X.Y.Z.T, for example 1.1.1.2"
+    )]
     Text { text: String },
-    #[error("{cut} are {product} ranks, and there are {ranks}: start as many, or leave the decomposition out")]
+    #[error("{cut} needs {product} ranks, and there are {ranks}: start {product}, or omit the decomposition")]
     Ranks { cut: String, product: usize, ranks: usize },
     #[error(
-        "{ranks} ranks cannot divide extent {extent} of {dimension}, of which each takes two sites at least: at most {most} can"
+        "{ranks} ranks cannot divide extent {extent} of {dimension}: each needs at least two sites, so at most {most} can"
     )]
     Direction { ranks: usize, extent: usize, dimension: &'static str, most: usize },
-    #[error("{ranks} ranks cannot divide a lattice of {extents} in any way: possible are {possible}")]
+    #[error("{ranks} ranks cannot divide a lattice of {extents}: possible numbers of ranks are {possible}")]
     None { ranks: usize, extents: String, possible: String },
 }
 
@@ -37,7 +40,7 @@ pub struct Decomposition {
 pub struct Cut(pub [usize; DIMENSIONS]);
 
 impl Cut {
-    /// How many ranks.
+    /// The number of ranks.
     pub fn ranks(self) -> usize {
         self.0.iter().product()
     }
@@ -65,8 +68,8 @@ impl FromStr for Cut {
     }
 }
 
-/// Where a part of a direction begins, and its extent: pairs of sites, of which the first ranks have one more where they do not divide; an odd extent
-/// leaves the last rank one site more.
+/// The first coordinate and the extent of a rank's local volume in one direction. Ranks get pairs of sites; if their number does not divide
+/// evenly, the first ranks have one pair more. An odd extent gives the last rank one site more.
 fn part_of(extent: usize, ranks: usize, rank: usize) -> (usize, usize) {
     let pairs = extent / 2;
     let before = |rank: usize| 2 * (rank * (pairs / ranks) + rank.min(pairs % ranks));
@@ -75,7 +78,7 @@ fn part_of(extent: usize, ranks: usize, rank: usize) -> (usize, usize) {
 }
 
 impl Decomposition {
-    /// A given division.
+    /// Divides the lattice in the given way.
     pub fn new(whole: Extents, cut: Cut) -> Result<Self, DecompositionError> {
         for (d, &ranks) in cut.0.iter().enumerate() {
             let most = (whole[d] / 2).max(1);
@@ -87,12 +90,12 @@ impl Decomposition {
         Ok(Self { whole, cut })
     }
 
-    /// One part, all of the lattice.
+    /// One rank with the whole lattice.
     pub fn alone(whole: Extents) -> Self {
         Self { whole, cut: Cut([1; DIMENSIONS]) }
     }
 
-    /// A given division among so many ranks.
+    /// As [`Self::new`], if it has this number of ranks.
     pub fn among(whole: Extents, cut: Cut, ranks: usize) -> Result<Self, DecompositionError> {
         match cut.ranks() == ranks {
             true => Self::new(whole, cut),
@@ -100,8 +103,8 @@ impl Decomposition {
         }
     }
 
-    /// The division among so many ranks that is taken by default: as many lanes as possible where the lattice is not cut, then the least that is sent, then
-    /// cuts in the later directions.
+    /// The default division among this number of ranks. Of all divisions it has the most lanes in undivided directions; of these, the least
+    /// surface to send; of these, it divides later directions.
     pub fn of_ranks(whole: Extents, ranks: usize) -> Result<Self, DecompositionError> {
         let best = Self::all(whole, ranks).min_by_key(|decomposition| {
             let [x, y, z, t] = decomposition.cut.0;
@@ -116,9 +119,9 @@ impl Decomposition {
         })
     }
 
-    /// Every division among so many ranks.
+    /// Every division among this number of ranks.
     pub fn all(whole: Extents, ranks: usize) -> impl Iterator<Item = Self> {
-        // No direction is cut into more parts than it has sites.
+        // No direction is divided among more ranks than it has sites.
         let divisors = move |n: usize, d: usize| (1..=n.min(whole.as_array()[d])).filter(move |k| n.is_multiple_of(*k));
         let cuts = divisors(ranks, 0).flat_map(move |x| {
             divisors(ranks / x, 1)
@@ -127,7 +130,7 @@ impl Decomposition {
         cuts.filter_map(move |cut| Self::new(whole, cut).ok())
     }
 
-    /// Lanes of f32 that fit the smallest part, of those that a GPU takes.
+    /// The number of f32 lanes that fit the smallest local volume, up to the number that a GPU uses.
     fn lanes(&self) -> usize {
         let last = self.cut.ranks() - 1;
         let lanes = |checkerboard| {
@@ -137,18 +140,18 @@ impl Decomposition {
         lanes(Checkerboard::RedBlack).or_else(|| lanes(Checkerboard::FullOnly)).unwrap_or(0)
     }
 
-    /// Sites that the largest part sends.
+    /// The number of sites that the rank with the largest local volume sends.
     pub(crate) fn surface(&self) -> usize {
         let part = self.part(0);
         part.cut_dimensions().map(|d| 2 * part.volume() / part[d]).sum()
     }
 
-    /// Whether each part has as many slices as kernels read that go so far.
+    /// Whether each local volume has enough slices for kernels that read neighbours up to this distance.
     pub fn reaches(&self, reach: Reach) -> bool {
         (0..self.cut.ranks()).all(|rank| reach.narrow(&self.part(rank)).is_none())
     }
 
-    /// The lattice.
+    /// The extents of the whole lattice.
     pub fn whole(&self) -> Extents {
         self.whole
     }
@@ -158,7 +161,7 @@ impl Decomposition {
         self.cut
     }
 
-    /// The part of a rank.
+    /// The extents of a rank's local volume.
     ///
     /// # Panics
     /// If there is no such rank.
@@ -171,13 +174,13 @@ impl Decomposition {
         }
     }
 
-    /// The place of a rank among the others.
+    /// The position of a rank in the grid of ranks.
     fn coordinate(&self, rank: usize) -> Coordinate {
         let [x, y, z, _] = self.cut.0;
         [rank % x, rank / x % y, rank / (x * y) % z, rank / (x * y * z)]
     }
 
-    /// The rank next to one along a leg.
+    /// The neighbouring rank along a leg.
     pub fn neighbour(&self, rank: usize, leg: Leg) -> usize {
         let (mut at, d) = (self.coordinate(rank), leg.dimension());
         let ranks = self.cut.0[d];
@@ -227,14 +230,14 @@ mod tests {
         let cut = |whole, ranks| Decomposition::of_ranks(extents(whole), ranks).unwrap().cut().to_string();
         assert_eq!(cut([32, 32, 32, 64], 1), "1.1.1.1");
         assert_eq!(cut([32, 32, 32, 64], 2), "1.1.1.2");
-        // As much is sent as of 1.1.2.4, in fewer packets.
+        // The same amount is sent as with 1.1.2.4, in fewer packets.
         assert_eq!(cut([32, 32, 32, 64], 8), "1.1.1.8");
         assert_eq!(cut([32, 32, 32, 64], 16), "1.1.2.8");
         assert_eq!(cut([16, 16, 16, 32], 3), "1.1.1.3");
         assert_eq!(cut([96, 96, 96, 192], 64), "1.2.4.8");
         assert_eq!(
             Decomposition::of_ranks(extents([4, 4, 4, 4]), 7).unwrap_err().to_string(),
-            "7 ranks cannot divide a lattice of 4.4.4.4 in any way: possible are 1, 2, 4"
+            "7 ranks cannot divide a lattice of 4.4.4.4: possible numbers of ranks are 1, 2, 4"
         );
     }
 
@@ -245,9 +248,9 @@ mod tests {
         assert!(error("1.1.1.0").is_err());
         assert_eq!(
             error("1.1.1.2").unwrap().unwrap_err().to_string(),
-            "1.1.1.2 are 2 ranks, and there are 4: start as many, or leave the decomposition out"
+            "1.1.1.2 needs 2 ranks, and there are 4: start 2, or omit the decomposition"
         );
         let error = error("4.1.1.1").unwrap().unwrap_err().to_string();
-        assert_eq!(error, "4 ranks cannot divide extent 4 of x, of which each takes two sites at least: at most 2 can");
+        assert_eq!(error, "4 ranks cannot divide extent 4 of x: each needs at least two sites, so at most 2 can");
     }
 }

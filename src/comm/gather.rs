@@ -1,5 +1,5 @@
-//! What ranks know of the whole lattice together: arrays in site order at rank 0, slice by slice across t, so that no rank needs room for more than it has and
-//! a slice; digests, and averages over all sites.
+//! Operations on the whole lattice by all ranks together: digests, averages over all sites, and arrays in site order at rank 0. Arrays are
+//! sent one time slice after the other, so no rank needs memory for more than its local volume and a slice.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -15,16 +15,17 @@ use lanefield_reference::real::Real;
 use super::{CommError, Communicator, Decomposition, SingleRank};
 use crate::sha256_of_numbers::Sha256OfNumbers;
 
-/// A lattice that some ranks hold together; all of them make the same calls.
+/// A lattice that ranks store together. All of them make the same calls.
 #[derive(Clone)]
 pub struct WholeLattice {
     communicator: Arc<dyn Communicator>,
     decomposition: Decomposition,
-    /// To stop, and to save.
+    /// To stop, and to save the state.
     wishes: Arc<[Wish; 2]>,
 }
 
-/// Whether ranks are to do something together. The wish of one travels with the sums that all merge anyway, so that all know it after the same sum.
+/// A request that all ranks do something together. The request of one rank travels with the sums that all ranks merge anyway, so all of
+/// them see it after the same sum.
 #[derive(Default)]
 struct Wish {
     wanted: AtomicBool,
@@ -38,64 +39,64 @@ impl fmt::Debug for WholeLattice {
 }
 
 impl WholeLattice {
-    /// Of a decomposition.
+    /// A lattice divided among the ranks of `communicator`.
     pub fn new(communicator: Arc<dyn Communicator>, decomposition: Decomposition) -> Self {
         Self { communicator, decomposition, wishes: Arc::default() }
     }
 
-    /// Of one rank, which holds all of it.
+    /// A lattice on a single rank.
     pub fn alone(extents: Extents) -> Self {
         Self::new(Arc::new(SingleRank), Decomposition::alone(extents))
     }
 
-    /// What ranks talk by.
+    /// The communicator of the ranks.
     pub fn communicator(&self) -> &Arc<dyn Communicator> {
         &self.communicator
     }
 
-    /// Which rank holds what.
+    /// The division of the lattice among the ranks.
     pub fn decomposition(&self) -> &Decomposition {
         &self.decomposition
     }
 
-    /// Whether this is the rank that gets what is gathered, and that writes files.
+    /// Whether this is rank 0, which receives gathered arrays and writes files.
     pub fn is_first(&self) -> bool {
         self.communicator.rank() == 0
     }
 
-    /// The lattice.
+    /// The extents of the whole lattice.
     pub fn extents(&self) -> Extents {
         self.decomposition.whole()
     }
 
-    /// The part of this rank.
+    /// The extents of this rank's local volume.
     pub fn part(&self) -> Extents {
         self.decomposition.part(self.communicator.rank())
     }
 
-    /// Lets all ranks stop, after one of the next sums.
+    /// Asks all ranks to stop after one of the next sums.
     pub fn ask_to_stop(&self) {
         self.wishes[0].wanted.store(true, Ordering::Relaxed);
     }
 
-    /// Whether a rank has asked to stop, as all of them see it since the last sum.
+    /// Whether a rank had asked to stop by the last sum. All ranks return the same.
     pub fn is_stopping(&self) -> bool {
         let alone = self.communicator.ranks() == 1;
         (if alone { &self.wishes[0].wanted } else { &self.wishes[0].agreed }).load(Ordering::Relaxed)
     }
 
-    /// Lets all ranks save their state, after one of the next sums.
+    /// Asks all ranks to save their state after one of the next sums.
     pub fn ask_to_save(&self) {
         self.wishes[1].wanted.store(true, Ordering::Relaxed);
     }
 
-    /// Whether a rank has asked to save, as all of them see it since the last sum; that is then done.
+    /// Whether a rank had asked to save by the last sum. All ranks return the same. This clears the request.
     pub fn takes_save(&self) -> bool {
         let alone = self.communicator.ranks() == 1;
         (if alone { &self.wishes[1].wanted } else { &self.wishes[1].agreed }).swap(false, Ordering::Relaxed)
     }
 
-    /// Exact sums of all ranks, merged as integers: the same on each of them.
+    /// Merges exact sums of all ranks as integers. Every rank gets the same result.
     pub fn merge(&self, sums: &[ExactSum]) -> Result<Vec<ExactSum>, CommError> {
         let mut words: Vec<i64> = sums.iter().flat_map(ExactSum::to_words).collect();
         let [stop, save] = &*self.wishes;
@@ -111,11 +112,12 @@ impl WholeLattice {
         words.chunks_exact(WORDS).map(|words| ExactSum::from_words(words).map_err(damaged)).collect()
     }
 
-    /// Gives rank 0 an array in site order over the whole lattice, one slice across t after the other. `here` is the part of this rank: the same numbers for
-    /// each of its sites, or for each of one parity. What goes wrong with `take` at rank 0 is told there, after all slices have come; the others go on.
+    /// Passes an array over the whole lattice, in site order, to `take` at rank 0, one time slice after the other. `here` is the local
+    /// volume of this rank. It has the same number of elements for each site, or for each site of one parity. An error of `take` is
+    /// returned at rank 0 after all slices have arrived; the other ranks continue.
     ///
     /// # Errors
-    /// [`CommError`]; those of `take`.
+    /// [`CommError`], and the errors of `take`.
     pub fn slices<T: Pod, E: From<CommError>>(
         &self,
         here: &[T],
@@ -143,7 +145,7 @@ impl WholeLattice {
         taken
     }
 
-    /// A slice of the whole lattice from what each rank has of it; `numbers` are those of so many sites along x.
+    /// Assembles a slice of the whole lattice from the pieces of all ranks. `numbers`: how many elements each rank has for a row along x.
     fn assembled<T: Pod>(
         &self,
         numbers: impl Fn(usize) -> usize,
@@ -169,7 +171,7 @@ impl WholeLattice {
         Ok(slice)
     }
 
-    /// The whole array at rank 0; none elsewhere.
+    /// The whole array at rank 0; `None` elsewhere.
     pub fn gathered<T: Pod>(&self, here: &[T]) -> Result<Option<Vec<T>>, CommError> {
         let mut all = Vec::new();
         self.slices(here, |slice: &[T]| {
@@ -179,7 +181,7 @@ impl WholeLattice {
         Ok(self.is_first().then_some(all))
     }
 
-    /// So many arrays, one after the other, for what rank 0 writes.
+    /// A number of arrays that rank 0 writes one after the other.
     pub fn arrays<'a, T: Pod>(
         &'a self,
         count: usize,
@@ -188,14 +190,14 @@ impl WholeLattice {
         Gathering { lattice: self, next: 0, count, array: Box::new(array) }
     }
 
-    /// The part of this rank of an array of the whole lattice, with so many numbers a site.
+    /// The local volume of this rank, from an array over the whole lattice with `numbers` elements a site.
     pub fn part_of<T: Copy>(&self, numbers: usize, whole: &[T]) -> Vec<T> {
         let part = self.part();
         let sites = (0..part.volume()).map(|site| part.global_site(site) as usize);
         sites.flat_map(|site| whole[site * numbers..][..numbers].iter().copied()).collect()
     }
 
-    /// The digest of a whole array, on all ranks ([`crate::io::identity::digest_of_numbers`]).
+    /// The digest of the whole array, on all ranks ([`crate::io::identity::digest_of_numbers`]).
     pub fn digest<R: Real>(&self, here: &[Complex<R>]) -> Result<String, CommError> {
         let mut digest = Sha256OfNumbers::default();
         self.slices(here, |slice: &[Complex<R>]| {
@@ -205,7 +207,7 @@ impl WholeLattice {
         self.told(digest.finish())
     }
 
-    /// What rank 0 says, on all ranks.
+    /// The text of rank 0, on all ranks.
     pub fn told(&self, text: String) -> Result<String, CommError> {
         let mut bytes = text.into_bytes();
         self.communicator.broadcast(&mut bytes)?;
@@ -216,18 +218,18 @@ impl WholeLattice {
         String::from_utf8(bytes).map_err(damaged)
     }
 
-    /// The largest of what the ranks have; no number, where one of them has none.
+    /// The largest value of all ranks; NaN if one of them is NaN.
     pub fn largest(&self, here: f64) -> Result<f64, CommError> {
         // Each rank has a word of its own.
         let mut words = vec![0; self.communicator.ranks()];
         words[self.communicator.rank()] = here.to_bits() as i64;
         self.communicator.sum(&mut words)?;
-        // A maximum would drop a number that is none.
+        // A maximum would drop NaN.
         let larger = |a: f64, b: f64| if b > a || b.is_nan() { b } else { a };
         Ok(words.into_iter().map(|word| f64::from_bits(word as u64)).fold(here, larger))
     }
 
-    /// The exclusive or of words that all who work on the lattice have.
+    /// The exclusive or of these words over all ranks.
     pub(crate) fn exclusive_or(&self, here: [u32; 2]) -> Result<[u32; 2], CommError> {
         // A sum of single bits is odd where their exclusive or is 1.
         let mut sums: Vec<i64> = here.iter().flat_map(|word| (0..32).map(move |k| i64::from(word >> k & 1))).collect();
@@ -249,8 +251,8 @@ impl WholeLattice {
     }
 }
 
-/// Arrays that come together at rank 0. Those that rank 0 did not take when this ends, because the disk is full say, come all the same: no rank is left
-/// waiting.
+/// Arrays that are gathered at rank 0 one after the other. If rank 0 stops taking them early (because the disk is full, for example), the
+/// remaining ones are still gathered on drop, so no rank is left waiting.
 pub struct Gathering<'a, T: Pod> {
     lattice: &'a WholeLattice,
     next: usize,
@@ -259,17 +261,17 @@ pub struct Gathering<'a, T: Pod> {
 }
 
 impl<T: Pod> Gathering<'_, T> {
-    /// The next array, slice by slice.
+    /// Gathers the next array, slice by slice.
     ///
     /// # Errors
-    /// Those of `take` and of making the array, and [`CommError`].
+    /// The errors of `take` and of creating the array, and [`CommError`].
     pub fn next(&mut self, take: &mut dyn FnMut(&[T]) -> io::Result<()>) -> io::Result<()> {
         let array = (self.array)(self.next)?;
         self.next += 1;
         self.lattice.slices(&array, take)
     }
 
-    /// All that are left.
+    /// Gathers all remaining arrays.
     pub fn rest(&mut self, take: &mut dyn FnMut(&[T]) -> io::Result<()>) -> io::Result<()> {
         (self.next..self.count).try_for_each(|_| self.next(take))
     }
@@ -277,7 +279,7 @@ impl<T: Pod> Gathering<'_, T> {
 
 impl<T: Pod> Drop for Gathering<'_, T> {
     fn drop(&mut self) {
-        // On one rank nobody waits. What fails here fails the next call, too.
+        // On one rank nobody waits. An error here also fails the next call.
         if self.lattice.communicator.ranks() > 1 {
             let _ = self.rest(&mut |_| Ok(()));
         }

@@ -1,12 +1,12 @@
-//! Launchers of many processes: what each says of them in the environment. A program that does not share its work with the others does all of it in each, over
-//! the same files, and has to find out before.
+//! Detects launchers that start many processes, by their environment variables. A program whose processes do not share the work would do
+//! all of it in each process, over the same files; it has to find this out before it begins.
 
-/// How a launcher numbers the processes that it starts.
+/// The variables in which a launcher numbers its processes.
 struct Launcher {
     name: &'static str,
-    /// The variable of the number of a process.
+    /// The variable with the number of a process.
     rank: &'static str,
-    /// That of how many there are, where the launcher says it.
+    /// The variable with the number of processes, if the launcher has one.
     ranks: Option<&'static str>,
 }
 
@@ -16,7 +16,7 @@ const fn launcher(name: &'static str, rank: &'static str, ranks: Option<&'static
 
 const SLURM: &str = "Slurm";
 
-/// Those of message passing libraries come before those of systems: mpirun has Slurm start its own daemons.
+/// Launchers of message passing libraries come before those of batch systems, because mpirun has Slurm start its own daemons.
 const LAUNCHERS: [Launcher; 13] = [
     launcher("Open MPI", "OMPI_COMM_WORLD_RANK", Some("OMPI_COMM_WORLD_SIZE")),
     launcher("MVAPICH", "MV2_COMM_WORLD_RANK", Some("MV2_COMM_WORLD_SIZE")),
@@ -33,25 +33,25 @@ const LAUNCHERS: [Launcher; 13] = [
     launcher("mpirun_rsh", "MPIRUN_RANK", Some("MPIRUN_NPROCS")),
 ];
 
-/// What a launcher says of the processes that it started.
+/// What a launcher's variables say about the processes that it started.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Launched {
     launcher: &'static str,
     /// The number of this process.
     pub rank: usize,
-    /// How many there are, where it says so.
+    /// The number of processes, if the launcher says it.
     pub ranks: Option<usize>,
-    /// The variable that says it, or else the number of this one.
+    /// The variable with the number of processes, or else with the number of this process.
     variable: &'static str,
 }
 
 impl Launched {
-    /// The variables by which launchers number processes: those of one that this process starts itself are to have none of them.
+    /// The variables by which launchers number processes. A launcher that this process starts must not inherit any of them.
     pub fn variables() -> impl Iterator<Item = &'static str> {
         LAUNCHERS.iter().flat_map(|launcher| std::iter::once(launcher.rank).chain(launcher.ranks))
     }
 
-    /// What the environment says; none where no launcher started this process.
+    /// Reads the environment. `None` if no launcher started this process.
     pub fn of_environment() -> Option<Self> {
         Self::of(|name| std::env::var(name).ok())
     }
@@ -63,19 +63,19 @@ impl Launched {
             let counted = ranks.and_then(|ranks| Some((ranks, number(ranks)?)));
             match (counted, number(rank)) {
                 (Some((ranks, counted)), number) => Some(found(number.unwrap_or(0), Some(counted), ranks)),
-                // A batch script, of which there is one process, has the number, and no step.
+                // A batch script, which is a single process, has the process number but no job step.
                 (None, Some(0)) if launcher == SLURM => None,
                 (None, number) => Some(found(number?, None, rank)),
             }
         })
     }
 
-    /// Whether it started several, as far as it says: a number above 0 is not the only one.
+    /// Whether the launcher started several processes, as far as its variables say. A process with a number above 0 is one of several.
     pub fn are_several(&self) -> bool {
         self.ranks.unwrap_or(self.rank + 1) > 1
     }
 
-    /// What to say where processes do not know of each other: why this one does not, and what would help.
+    /// A message for processes that do not know of each other. `why` says why this one does not; `cure` says what would help.
     pub fn in_words(&self, why: &str, cure: &str) -> String {
         let Self { launcher, rank, ranks, variable } = self;
         let (started, said) = match ranks {

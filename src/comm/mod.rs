@@ -1,17 +1,18 @@
-//! Ranks: one process a device, each with a part of the lattice, and the same bits for every decomposition. [`OnRanks`] makes a backend of many of one: it
-//! sends neighbours what they read before a kernel is launched, and merges sums as integers. Operators, solvers and all that is written over
-//! [`crate::backend::Backend`] know nothing of it. How to run: `docs/ranks.md`.
+//! Ranks: one process for each device, each with a local volume of the lattice. Results have the same bits for every decomposition.
+//! [`OnRanks`] turns a backend of one rank into one of many: before a kernel is launched it sends neighbours the sites that they read, and
+//! it merges sums as integers. Operators, solvers and everything else written over [`crate::backend::Backend`] work without changes. How to
+//! run: `docs/ranks.md`.
 //!
 //! | | |
 //! |---|---|
-//! | [`Communicator`] | packets, sums of integers, gathers: what a message passing library has to offer |
+//! | [`Communicator`] | packets, sums of integers, gathers: the operations that a message passing library provides |
 //! | [`ThreadRanks`] | ranks that are threads of one process: for tests, and for a few devices of one host |
 //! | [`SingleRank`] | one rank |
-//! | `lanefield_mpi::Mpi` | MPI: a crate of its own |
-//! | [`Decomposition`] | which rank holds which part |
-//! | [`OnRanks`] | a backend on parts |
-//! | [`PacketBuffers`] | packets on their way |
-//! | [`Launched`] | what a launcher says of the processes that it started |
+//! | `lanefield_mpi::Mpi` | MPI, in a separate crate |
+//! | [`Decomposition`] | which rank stores which local volume |
+//! | [`OnRanks`] | a backend on local volumes |
+//! | [`PacketBuffers`] | buffers for packets between ranks |
+//! | [`Launched`] | what a launcher says about the processes that it started |
 
 mod communicator;
 mod decomposition;

@@ -1,5 +1,5 @@
-//! A backend on the part of a rank: before a kernel that reads neighbours it sends what other ranks read, and takes what they send; sums are merged as
-//! integers. It has the memory of the backend that it wraps, and its kernels.
+//! A backend on the local volume of a rank. Before a kernel that reads neighbours it exchanges halos with other ranks; sums are merged as
+//! integers. Memory and kernels are those of the backend that it wraps.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -24,7 +24,7 @@ use crate::backend::{
     QueuedIterations, QueuedSums, Reduce, Step, Sum,
 };
 
-/// A backend on the part of a lattice that this rank holds.
+/// A backend on the local volume of this rank.
 pub struct OnRanks<B> {
     backend: B,
     links: Arc<ExchangeContext>,
@@ -33,42 +33,42 @@ pub struct OnRanks<B> {
     rooms: Mutex<HashMap<RoomKey, Arc<Mutex<PacketBuffers>>>>,
 }
 
-/// What is the same on all ranks of a field that is read at neighbours: they make their rooms together.
+/// The properties of a field read at neighbours that are the same on all ranks. All ranks create the buffers for it together.
 type RoomKey = (&'static str, Sites, Object, Precision, PacketForm, Reach);
 
-/// Calls whose halos are kept at most.
+/// The maximum number of calls whose halos are kept.
 const MOST_HALOS: usize = 256;
-/// Rooms that are kept at most.
+/// The maximum number of packet buffers that are kept.
 const MOST_ROOMS: usize = 64;
 
 impl<B: Ghosts> OnRanks<B> {
-    /// A backend on the part of this rank.
+    /// Wraps the backend that computes this rank's local volume.
     pub fn new(backend: B, lattice: WholeLattice, options: RanksOptions) -> Self {
         let links = Arc::new(ExchangeContext { lattice, options, exchanges: AtomicU64::new(0) });
         Self { backend, links, halos: Mutex::default(), rooms: Mutex::default() }
     }
 
-    /// Another backend of this rank on the same part: all ranks exchange in one order, whichever backends they have.
+    /// Another backend of this rank on the same local volume. All ranks exchange in one order, whichever backends they use.
     pub(crate) fn beside<C: Ghosts>(&self, backend: C) -> OnRanks<C> {
         OnRanks { backend, links: self.links.clone(), halos: Mutex::default(), rooms: Mutex::default() }
     }
 
-    /// The backend that computes here.
+    /// The backend that computes this rank's local volume.
     pub fn backend(&self) -> &B {
         &self.backend
     }
 
-    /// The same, to be changed.
+    /// The backend, mutably.
     pub(crate) fn backend_mut(&mut self) -> &mut B {
         &mut self.backend
     }
 
-    /// The backend, after its work.
+    /// Returns the wrapped backend.
     pub(crate) fn into_backend(self) -> B {
         self.backend
     }
 
-    /// The ranks, and what each holds.
+    /// The whole lattice and its division among the ranks.
     pub fn lattice(&self) -> &WholeLattice {
         &self.links.lattice
     }
@@ -77,7 +77,7 @@ impl<B: Ghosts> OnRanks<B> {
         &**self.lattice().communicator()
     }
 
-    /// What a call needs of other parts; nothing on a whole lattice.
+    /// The halos that a call needs; none if one rank has the whole lattice.
     fn halos(&self, shape: &Shape) -> Arc<[Halo]> {
         if !shape.lattice().extents().is_part() {
             return Arc::default();
@@ -94,15 +94,15 @@ impl<B: Ghosts> OnRanks<B> {
         made
     }
 
-    /// PacketBuffers for a packet of so many bytes along each leg; all ranks make theirs together.
+    /// Creates [`PacketBuffers`] for a packet of the given size along each leg. All ranks must call it together.
     ///
     /// # Errors
-    /// What the system says of memory, and what the ranks say.
+    /// If memory cannot be allocated, or a rank does not answer.
     pub fn room(&self, bytes: &[(Leg, usize)]) -> Result<PacketBuffers, BackendError> {
         PacketBuffers::new(Arc::clone(&self.links), bytes)
     }
 
-    /// The room of a halo, made once.
+    /// The packet buffers for a halo, created once.
     fn room_of(&self, halo: &Halo) -> Result<Arc<Mutex<PacketBuffers>>, BackendError> {
         let FieldShape { sites, object, precision, .. } = halo.shape;
         let key = (halo.name, sites, object, precision, halo.form, halo.reach);
@@ -118,8 +118,8 @@ impl<B: Ghosts> OnRanks<B> {
         Ok(made)
     }
 
-    /// Those of the halos of a call whose fields do not hold their ghosts: each field once, as far as it is read. The same on all ranks, which make the same
-    /// calls.
+    /// The halos of a call whose fields do not have valid ghosts: each field once, with the largest reach. They are the same on all ranks,
+    /// which make the same calls.
     fn stale(halos: &[Halo], call: &Call<'_, Self>) -> Vec<Halo> {
         let mut stale: Vec<(Halo, &AnyField<B::Storage>)> = Vec::new();
         for halo in halos {
@@ -135,7 +135,7 @@ impl<B: Ghosts> OnRanks<B> {
         stale.into_iter().map(|(halo, _)| halo).collect()
     }
 
-    /// Does something with the halos of a call in their rooms.
+    /// Runs a function with the halos of a call and their packet buffers.
     fn in_rooms<T>(
         &self,
         halos: &[Halo],
@@ -148,7 +148,7 @@ impl<B: Ghosts> OnRanks<B> {
         work(&mut halos)
     }
 
-    /// The sums of all ranks: of slices, those of the whole lattice.
+    /// Merges the sums of all ranks. Slice sums become those of the whole lattice.
     fn merge(&self, shape: &Shape, sums: PartialSums) -> Result<PartialSums, BackendError> {
         let sums = match sums {
             PartialSums::Exact(sums) => sums,
@@ -163,7 +163,7 @@ impl<B: Ghosts> OnRanks<B> {
         Ok(PartialSums::Exact(self.lattice().merge(&sums).map_err(BackendError::device)?))
     }
 
-    /// Sums of slices at the places that they have in the whole lattice.
+    /// Slice sums in their places among the slices of the whole lattice.
     fn in_whole(&self, shape: &Shape, sums: Vec<ExactSum>) -> Vec<ExactSum> {
         let (extents, d) = (shape.lattice().extents(), shape.direction.index());
         if !extents.is_cut(d) {
@@ -253,7 +253,8 @@ impl<B: Ghosts> Launch for OnRanks<B> {
         }
     }
 
-    /// On one rank; on several, each launch anew, since each may have to wait for what others send.
+    /// On one rank, a sequence of its backend. On several ranks each launch runs separately, since it may have to wait for packets of
+    /// others.
     fn sequence(&self, queues: usize) -> Box<dyn LaunchSequence<Self>> {
         match self.communicator().ranks() {
             1 => Box::new(OnOneRank(self.backend.sequence(queues))),
@@ -262,7 +263,7 @@ impl<B: Ghosts> Launch for OnRanks<B> {
     }
 }
 
-/// A sequence of the backend of one rank.
+/// A sequence of the backend of a single rank.
 struct OnOneRank<S: ?Sized>(Box<S>);
 
 impl<B: Ghosts, S: LaunchSequence<B> + ?Sized> LaunchSequence<OnRanks<B>> for OnOneRank<S> {
@@ -317,7 +318,7 @@ impl<B: Ghosts> Reduce for OnRanks<B> {
         self.merge(&shape, sums)
     }
 
-    /// On one rank: on several, the sums of one are no scalars.
+    /// Only on one rank: on several, the sums of one rank are not the scalars of the solve.
     fn queued_iterations(&self, sum: Sum) -> Option<Box<dyn QueuedIterations<Self>>> {
         let queued = (self.communicator().ranks() == 1).then(|| self.backend.queued_iterations(sum));
         queued.flatten().map(|queued| Box::new(OnOneRank(queued)) as _)

@@ -1,5 +1,5 @@
-//! Packets on their way between ranks. Ranks of one host read them where the sender wrote them, and are only told that they are there; ranks of other hosts
-//! are sent them.
+//! Buffers for packets between ranks. Ranks of one host read packets from the sender's memory, and receive only a notice that they are
+//! ready. Ranks of other hosts receive the packets themselves.
 
 use std::ops::Range;
 use std::slice;
@@ -14,59 +14,59 @@ use crate::backend::ghosts::{PacketRoom, Placed};
 use crate::backend::shared_packets::{MemoryName, PacketMemory};
 use crate::backend::timeline::{Group, span};
 
-/// How ranks work together.
+/// How ranks exchange packets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct RanksOptions {
-    /// Sends a checksum with each packet, and looks at it.
+    /// Sends a checksum with each packet and verifies it.
     pub check_packets: bool,
-    /// Sends packets also to ranks of the same host, which otherwise read them where they lie.
+    /// Also sends packets to ranks of the same host, which by default read them from the sender's memory.
     pub by_messages: bool,
 }
 
-/// What the buffers of a rank have in common.
+/// The data that all buffers of a rank share.
 pub(super) struct ExchangeContext {
     pub lattice: WholeLattice,
     pub options: RanksOptions,
-    /// Exchanges so far.
+    /// The number of exchanges so far.
     pub exchanges: AtomicU64,
 }
 
-/// Packets to and from the ranks next to this one.
+/// Buffers for the packets to and from neighbouring ranks.
 pub struct PacketBuffers {
     number: u64,
     links: Arc<ExchangeContext>,
     packets: Vec<(Leg, Range<usize>)>,
-    /// Packets that go out, twice: a neighbour may still read those of one exchange while those of the next are written.
+    /// Outgoing packets, in two halves: a neighbour may still read those of one exchange while those of the next are written.
     own: Arc<PacketMemory>,
     bytes: usize,
-    /// The half that goes out.
+    /// The half that is sent next.
     half: usize,
-    /// Whether each packet that goes out is read where it lies.
+    /// For each outgoing packet, whether the receiver reads it from this memory.
     is_read_in_place: Vec<bool>,
     comes: Vec<Comes>,
 }
 
 enum Comes {
-    /// Sent, to a place in memory of this rank.
+    /// Sent into memory of this rank.
     Sent(Placed),
-    /// In memory of the sender.
+    /// Read from the sender's memory.
     InPlace {
         memory: Arc<PacketMemory>,
-        /// Where it is in each half.
+        /// The position of the packet in each half.
         starts: [usize; 2],
     },
 }
 
-/// What a rank says of a packet: the memory in which it lies, and where in each half.
+/// A rank's announcement of a packet: its memory, and its position in each half.
 type Announcement = [u8; 48];
 
-/// What the reader answers: whether it reads in place.
+/// The reader's answer: whether it reads the packet in place.
 type Answer = [u8; 1];
 
 static ROOMS: AtomicU64 = AtomicU64::new(0);
 
 impl PacketBuffers {
-    /// PacketBuffers for a packet of so many bytes along each leg; all ranks make theirs together.
+    /// Buffers for a packet of the given size along each leg. All ranks create theirs together.
     pub(super) fn new(links: Arc<ExchangeContext>, bytes: &[(Leg, usize)]) -> Result<Self, BackendError> {
         let mut packets = Vec::with_capacity(bytes.len());
         let mut end = 0;
@@ -82,7 +82,7 @@ impl PacketBuffers {
         Ok(room)
     }
 
-    /// Ranks tell each other where packets lie, and who can read them there.
+    /// Ranks announce where their packets are, and answer whether they can read them there.
     fn meet(&mut self) -> Result<(), BackendError> {
         let name = self.own.name().filter(|_| !self.links.options.by_messages).unwrap_or_default();
         let announced: Vec<Announcement> =
@@ -111,18 +111,18 @@ impl PacketBuffers {
         }
         let answers: Vec<Answer> =
             self.comes.iter().map(|comes| [u8::from(matches!(comes, Comes::InPlace { .. }))]).collect();
-        // The other way round.
+        // In the opposite direction.
         let answered: Vec<Answer> = self.talk(&answers, |leg| (self.along(leg), self.against(leg)))?;
         self.is_read_in_place = answered.iter().map(|&answer| answer == [1]).collect();
         Ok(())
     }
 
-    /// Whether all packets are read where they lie, so that none is sent.
+    /// Whether receivers read all packets in place, so that none is sent.
     pub fn is_in_place(&self) -> bool {
         self.is_read_in_place.iter().all(|&in_place| in_place)
     }
 
-    /// Some bytes of each packet to one rank, and as many from another one.
+    /// Sends a few bytes for each packet to one rank, and receives as many from another.
     fn talk<const N: usize>(
         &self,
         said: &[[u8; N]],
@@ -142,18 +142,18 @@ impl PacketBuffers {
         &**self.links.lattice.communicator()
     }
 
-    /// The rank from which a packet comes that is read along a leg.
+    /// The rank that sends the packet read along this leg.
     fn along(&self, leg: Leg) -> usize {
         self.links.lattice.decomposition().neighbour(self.communicator().rank(), leg)
     }
 
-    /// The rank that reads along the leg what this one sends.
+    /// The rank that reads this rank's packet along this leg.
     fn against(&self, leg: Leg) -> usize {
         let opposite = |other: &Leg| other.dimension() == leg.dimension() && other.is_forward() != leg.is_forward();
         Leg::all().find(opposite).map_or(0, |opposite| self.along(opposite))
     }
 
-    /// The bytes of a packet that goes out.
+    /// The bytes of an outgoing packet.
     fn sent(&self, packet: usize) -> &[u8] {
         let range = &self.packets[packet].1;
         let start = self.own.at(self.half * self.bytes + range.start);
@@ -162,7 +162,7 @@ impl PacketBuffers {
     }
 }
 
-/// Tags of checksums begin there; those of packets are the points of their legs.
+/// The first tag of checksums. The tags of packets are the points of their legs.
 const CHECKSUMS: u32 = LEGS as u32;
 
 fn tag(leg: Leg) -> u32 {
@@ -177,7 +177,7 @@ fn announcement(name: MemoryName, start: usize, half: usize) -> Announcement {
     said
 }
 
-/// The memory, where a packet is in its first half, and the bytes of a half.
+/// The memory, the position of the packet in its first half, and the size of a half in bytes.
 fn read(said: &Announcement) -> (MemoryName, usize, usize) {
     let mut name = MemoryName::default();
     name.copy_from_slice(&said[..32]);
@@ -195,7 +195,8 @@ impl PacketRoom for PacketBuffers {
     }
 
     fn outgoing(&mut self, packets: &Range<usize>) -> Placed {
-        // Once an exchange, not once a stage: that a neighbour has read the packets of a direction is known when those of the next exchange come from it.
+        // Once for each exchange, not for each stage: that a neighbour has read the packets of a direction is known only when those of its
+        // next exchange arrive.
         if packets.start == 0 {
             self.half = 1 - self.half;
         }
@@ -211,7 +212,7 @@ impl PacketRoom for PacketBuffers {
         let mut sends = Vec::with_capacity(2 * packets.len());
         for packet in packets.clone() {
             let (leg, in_place) = (self.packets[packet].0, self.is_read_in_place[packet]);
-            // An empty message tells that a packet can be read in place.
+            // An empty message says that a packet can be read in place.
             let bytes = if in_place { &[] } else { self.sent(packet) };
             sends.push(Send { to: self.against(leg), tag: tag(leg), bytes });
         }

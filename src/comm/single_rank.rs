@@ -1,10 +1,10 @@
-//! One rank.
+//! A communicator of one rank.
 
 use std::sync::Arc;
 
 use super::{CommError, Communicator, Receive, Send};
 
-/// The only rank: nothing is sent.
+/// The only rank. Nothing is sent.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SingleRank;
 

@@ -7,40 +7,40 @@ use std::thread;
 
 use super::{CommError, Communicator, Receive, Send};
 
-/// One of several ranks that are threads of a process: packets go by memory.
+/// One of several ranks that are threads of a process. Packets are copied in memory.
 pub struct ThreadRanks {
     /// The number of this rank in its group.
     rank: usize,
-    /// The numbers of the group among all threads.
+    /// The numbers of this group's ranks among all threads.
     group: Arc<[usize]>,
     shared: Arc<Shared>,
 }
 
-/// What has been sent and not received, and which ranks have ended.
+/// Packets that were sent and not yet received, and the ranks that have ended.
 struct Shared {
     state: Mutex<SharedState>,
     changed: Condvar,
 }
 
-/// From a thread to another one, and the tag.
+/// The sending thread, the receiving thread, and the tag.
 type PacketKey = (usize, usize, u32);
 
 #[derive(Default)]
 struct SharedState {
-    /// Of each pair of ranks and tag.
+    /// For each pair of ranks and tag.
     packets: Vec<(PacketKey, VecDeque<Vec<u8>>)>,
     ended: Vec<usize>,
 }
 
-/// Tags of what collective calls send.
+/// The tag of packets in collective calls.
 const COLLECTIVE: u32 = u32::MAX;
 
 impl ThreadRanks {
-    /// Runs `work` on so many threads, each of which is a rank, and gives what they return, in order. A rank that panics, or returns, ends: others that
-    /// wait for it get [`CommError::Ended`].
+    /// Runs `work` on `ranks` threads, each of which is one rank, and returns their results in order. A rank ends when it returns or
+    /// panics. Others that wait for it get [`CommError::Ended`].
     ///
     /// # Panics
-    /// As the first rank that does.
+    /// If a rank panics, with the panic of the first such rank.
     pub fn run<T: std::marker::Send>(ranks: usize, work: impl Fn(Self) -> T + Sync) -> Vec<T> {
         let shared = Arc::new(Shared { state: Mutex::default(), changed: Condvar::new() });
         let group: Arc<[usize]> = (0..ranks).collect();

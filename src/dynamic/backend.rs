@@ -1,5 +1,6 @@
-//! A backend that is known at run time: the CPU reference or an OpenCL device, alone or on the part of a rank. Programs take it, so that what is written over
-//! [`Backend`](crate::backend::Backend) is compiled once for them. A launch costs a match more, and a pass over its list of arguments.
+//! A backend that is chosen at run time: the CPU reference or an OpenCL device, on a whole lattice or on the local volume of a rank. Programs use
+//! it, so that code that is generic over [`Backend`](crate::backend::Backend) is compiled only once for them. It costs one `match` per launch, and a
+//! pass over the list of arguments.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -20,10 +21,10 @@ use crate::backend::{
 };
 use crate::comm::{OnRanks, PacketBuffers, RanksOptions, WholeLattice};
 
-/// The CPU reference or an OpenCL device, alone or on the part of a lattice that a rank holds. Fields and tables of one are refused by another.
+/// The CPU reference or an OpenCL device, on a whole lattice or on the local volume of a rank. A backend rejects fields and tables of another one.
 pub struct AnyBackend {
     on: BackendOn,
-    /// The CPU reference, where a device has no f64; made when it is first needed.
+    /// The CPU reference, if the device has no f64; created on first use.
     in_f64: OnceLock<Option<Box<AnyBackend>>>,
 }
 
@@ -34,7 +35,7 @@ enum BackendOn {
     OpenClOnRanks(Box<OnRanks<OpenCl>>),
 }
 
-/// What computes on a rank.
+/// The backend that computes on this rank.
 #[derive(Clone, Copy, Debug)]
 pub enum Here<'b> {
     /// The CPU reference.
@@ -43,7 +44,7 @@ pub enum Here<'b> {
     OpenCl(&'b OpenCl),
 }
 
-/// Evaluates an expression with `$b` as the backend that it is.
+/// Evaluates an expression with `$b` bound to the concrete backend.
 macro_rules! on {
     ($backend:expr, $b:ident => $work:expr) => {
         match &$backend.on {
@@ -55,7 +56,7 @@ macro_rules! on {
     };
 }
 
-/// The numbers of a field: a field of the CPU reference, or one of an OpenCL device.
+/// The numbers of a field: on the CPU reference, or on an OpenCL device.
 #[derive(Debug)]
 pub enum AnyStorage {
     /// On the host.
@@ -82,7 +83,7 @@ impl Table for AnyTable {
     }
 }
 
-/// A backend that [`AnyBackend`] may be.
+/// A backend that [`AnyBackend`] can be.
 trait KnownBackend: Reduce + Sized + 'static {
     const INSIDE: Inside<AnyBackend, Self>;
     fn of(backend: &AnyBackend) -> Option<&Self>;
@@ -99,7 +100,7 @@ fn elsewhere() -> BackendError {
 }
 
 #[derive(Debug, thiserror::Error)]
-#[error("a field, or iterations, of another backend: upload the field to the one that computes")]
+#[error("a field of another backend, or iterations queued on one: upload the field to the backend that computes")]
 struct Elsewhere;
 
 macro_rules! known {
@@ -149,7 +150,8 @@ known! {
 }
 
 impl AnyBackend {
-    /// The same on the part of a lattice that this rank holds; as it is where there is one rank. Fields that are made from now on are laid out for it.
+    /// The same backend on the local volume of this rank; unchanged if there is one rank. Fields that are created later have the layout of the local
+    /// volume.
     #[must_use]
     pub fn on_ranks(self, lattice: &WholeLattice, options: RanksOptions) -> Self {
         if lattice.communicator().ranks() == 1 {
@@ -165,7 +167,7 @@ impl AnyBackend {
         }
     }
 
-    /// The backend of this rank, on whole lattices.
+    /// The backend of this rank, for whole lattices.
     #[must_use]
     pub fn alone(self) -> Self {
         match self.on {
@@ -179,7 +181,7 @@ impl AnyBackend {
         }
     }
 
-    /// What computes on this rank.
+    /// The backend that computes on this rank.
     pub fn here(&self) -> Here<'_> {
         match &self.on {
             BackendOn::Cpu(cpu) => Here::Cpu(cpu),
@@ -197,7 +199,7 @@ impl AnyBackend {
         }
     }
 
-    /// The same, to be changed.
+    /// The OpenCL device, mutably.
     pub fn opencl_mut(&mut self) -> Option<&mut OpenCl> {
         match &mut self.on {
             BackendOn::OpenCl(device) => Some(device),
@@ -206,7 +208,7 @@ impl AnyBackend {
         }
     }
 
-    /// Runs `work` where what is done on the host shares the threads of the CPU reference, if that computes.
+    /// Runs `work` on the threads of the CPU reference, if that is the backend that computes.
     pub fn install<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
         match self.here() {
             Here::Cpu(cpu) => cpu.install(work),
@@ -214,7 +216,7 @@ impl AnyBackend {
         }
     }
 
-    /// A field on the host: as it lies there, or a copy.
+    /// A field on the host: borrowed if it is there already, otherwise copied.
     pub fn show<'f>(&self, field: &'f AnyField<AnyStorage>) -> Result<Cow<'f, HostField>, BackendError> {
         match field.storage() {
             AnyStorage::Host(field) => Ok(Cow::Borrowed(field.storage())),
@@ -222,7 +224,7 @@ impl AnyBackend {
         }
     }
 
-    /// PacketBuffers for a packet of so many bytes along each leg ([`OnRanks::room`]); none on one rank.
+    /// Packet buffers for a packet of `bytes` along each leg ([`OnRanks::room`]); `None` on one rank.
     pub fn room(&self, bytes: &[(Leg, usize)]) -> Result<Option<PacketBuffers>, BackendError> {
         match &self.on {
             BackendOn::CpuOnRanks(ranks) => ranks.room(bytes).map(Some),
@@ -254,7 +256,7 @@ impl Memory for AnyBackend {
     fn largest(&self, here: f64) -> Result<f64, BackendError> {
         on!(self, b => b.largest(here))
     }
-    /// The CPU reference beside a device without f64.
+    /// The CPU reference that computes in f64 for a device without it.
     fn in_f64(&self) -> &Self {
         if self.opencl().is_none_or(|device| device.context().info().fp64) {
             return self;
@@ -339,7 +341,7 @@ impl Reduce for AnyBackend {
     }
 }
 
-/// A sequence of the backend that it is.
+/// A sequence of the concrete backend.
 struct OnKnown<B, S: ?Sized> {
     sequence: Box<S>,
     backend: PhantomData<fn(&B)>,

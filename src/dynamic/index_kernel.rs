@@ -1,50 +1,51 @@
-//! Kernels over index spaces that are not lattice sites, as tools see them: maps (`lanefield-maps`), or what a program makes of its own.
+//! Kernels over index spaces other than lattice sites, as tools see them: maps (`lanefield-maps`), or kernels that a program defines itself.
 
 use super::AnyBackend;
 use crate::backend::{BackendError, Cpu};
 use crate::emit::{Dialect, EmitError};
 
-/// A kernel that tools can compare, time and translate without knowing its index space. A way is a choice that changes no bit: a schedule, a block.
+/// A kernel that tools can compare, time and translate without knowing its index space. A *way* is a choice that changes no bit, such as a schedule
+/// or a block size.
 pub trait IndexKernel: Sync {
-    /// Its name: the word on the command line.
+    /// The name on the command line.
     fn name(&'static self) -> &'static str;
-    /// What it computes.
+    /// A description of what it computes.
     fn computes(&'static self) -> &'static str;
 
-    /// The ways to launch it on a backend, as its author would write them. The usual one comes first.
+    /// The ways to launch it on a backend, as its author would write them, the default first.
     fn ways(&'static self, backend: &AnyBackend) -> Vec<String>;
 
-    /// Compares it on a backend, in each way, with the CPU. `key` is the key of its random numbers.
+    /// Compares each way on a backend with the CPU. `key` is the key of the random numbers.
     fn compare(&'static self, key: u64, cpu: &Cpu, backend: &AnyBackend) -> Result<Compared, BackendError>;
 
-    /// Its arguments on a backend, to be launched in the way of this number.
+    /// Prepares the arguments on a backend, for launches in the way with this number.
     fn prepare<'b>(&'static self, way: usize, backend: &'b AnyBackend) -> Result<PreparedLaunch<'b>, BackendError>;
 
-    /// Its source, for other programs.
+    /// The source code, for other programs.
     ///
     /// # Errors
-    /// A language in which it is not written.
+    /// Fails for a language in which the kernel is not available.
     fn source(&'static self, language: Dialect) -> Result<String, EmitError>;
 
-    /// What is known of a launch and may cost time, each with what its author can do: guards, sums.
+    /// Properties of a launch that may cost time, such as guards and sums, each with what its author can do about it.
     fn remarks(&'static self, backend: &AnyBackend) -> Result<Vec<String>, BackendError>;
 }
 
-/// What comes of comparing an [`IndexKernel`].
+/// The result of comparing an [`IndexKernel`].
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Compared {
-    /// Launches whose results were compared.
+    /// Number of launches whose results were compared.
     pub launches: u64,
-    /// Numbers that were compared.
+    /// Number of values that were compared.
     pub numbers: u64,
-    /// What differs, a line for each launch.
+    /// The differences, one line per launch.
     pub differences: Vec<String>,
 }
 
-/// A launch that can be made again and again.
+/// A launch that can be repeated.
 pub struct PreparedLaunch<'b> {
-    /// Bytes that it moves at least.
+    /// The least number of bytes that it moves.
     pub bytes: u64,
-    /// Makes it.
+    /// Launches it.
     pub launch: Box<dyn FnMut() -> Result<(), BackendError> + 'b>,
 }

@@ -1,4 +1,4 @@
-//! Operators that are ready on a backend, and stay so from one call to the next.
+//! Operators that stay prepared on a backend from one call to the next.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -10,7 +10,7 @@ use super::backend::AnyBackend;
 use super::operator::{Applicable, Applied, PreparedOperator};
 
 self_cell! {
-    /// An operator, with the backend that it is ready on.
+    /// An operator, with the backend on which it is prepared.
     struct Kept {
         owner: Arc<AnyBackend>,
         #[covariant]
@@ -18,7 +18,7 @@ self_cell! {
     }
 }
 
-/// An operator in f32 and in f64, each made when it is first used, and kept. Several threads may use it at once, which then wait for each other.
+/// An operator in f32 and in f64, each prepared on first use, and kept. Several threads may use it: they wait for each other.
 pub struct KeptOperator {
     backend: Arc<AnyBackend>,
     what: Applicable,
@@ -27,22 +27,22 @@ pub struct KeptOperator {
 }
 
 impl KeptOperator {
-    /// An operator on a backend, of which nothing is made yet.
+    /// An operator on a backend. Nothing is prepared yet.
     pub fn new(backend: &Arc<AnyBackend>, what: Applicable, configuration: &Arc<Configuration>) -> Self {
         let (backend, configuration) = (Arc::clone(backend), Arc::clone(configuration));
         Self { backend, what, configuration, kept: Default::default() }
     }
 
-    /// Where it is applied.
+    /// The backend on which it is applied.
     pub fn backend(&self) -> &AnyBackend {
         &self.backend
     }
 
-    /// Uses the operator in f32 or f64.
+    /// Calls `work` with the operator in f32 or f64.
     pub fn with<T>(&self, precision: Precision, work: impl FnOnce(&mut (dyn Applied + Send + '_)) -> T) -> T {
         let slot = &self.kept[usize::from(precision == Precision::F64)];
         let mut kept = slot.lock().unwrap_or_else(|poisoned| {
-            // A call did not come to its end: what it left is made anew.
+            // A call panicked: what it left behind is prepared again.
             let mut kept = PoisonError::into_inner(poisoned);
             *kept = None;
             slot.clear_poison();

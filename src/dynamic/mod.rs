@@ -1,5 +1,5 @@
-//! Backends and operators that are known at run time: what programs, and the interfaces to C and Python, are made of. What is written over
-//! [`Backend`](crate::backend::Backend) is compiled once for [`AnyBackend`], and solvers take an [`AnyModel`](crate::operator::AnyModel).
+//! Backends and operators that are chosen at run time, on which programs and the interfaces to C and Python are built. Code that is generic over
+//! [`Backend`](crate::backend::Backend) is compiled once for [`AnyBackend`], and solvers accept an [`AnyModel`](crate::operator::AnyModel).
 
 mod array_shape;
 mod backend;

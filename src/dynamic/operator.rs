@@ -1,5 +1,5 @@
-//! Operators that are known at run time, and the kernels of hops, which are no operators of their own, ready on a backend: each part is made when it is first
-//! applied, and kept. Who applies one knows neither its type nor its precision.
+//! Operators that are chosen at run time, and hop kernels that are not operators of their own, prepared on a backend. Each piece is prepared when it
+//! is first applied, and kept. The caller needs to know neither its type nor its precision.
 
 use std::borrow::Cow;
 use std::marker::PhantomData;
@@ -20,16 +20,16 @@ use crate::operator::{
     AnyModel, HopParameters, Makes, Model, ModelChoice as _, ModelTask, Operator, Parameter, SchurComplement,
 };
 
-/// What of an operator is applied, and onto which sites.
+/// The piece of an operator to apply, and its target parity.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Piece {
-    /// All of it, on all sites.
+    /// The whole operator, on the full lattice.
     Full,
-    /// The part that connects the parities, onto one.
+    /// The part that connects the parities, onto the given one.
     Meooe(Parity),
-    /// The part that stays on a parity.
+    /// The part that stays on the given parity.
     Mooee(Parity),
-    /// The inverse of that.
+    /// The inverse of [`Self::Mooee`] on the given parity.
     MooeeInverse(Parity),
     /// The Schur complement on the odd sites.
     Mpc,
@@ -50,7 +50,7 @@ impl Piece {
         if matches!(self, Self::Meooe(_)) { self.onto().neighbours() } else { self.onto() }
     }
 
-    /// Whether it divides by the diagonal.
+    /// Whether it divides by the diagonal part.
     pub fn divides(self) -> bool {
         matches!(self, Self::MooeeInverse(_) | Self::Mpc)
     }
@@ -61,27 +61,27 @@ pub type DynField = AnyField<AnyStorage>;
 
 /// An operator on fields of its object and precision.
 pub trait Applied {
-    /// Makes `out` the piece, or its Hermitian conjugate, of `psi`.
+    /// Writes the piece, or its Hermitian conjugate, applied to `psi` into `out`.
     ///
     /// # Errors
-    /// Fields of other objects, sites or precisions; what the backend reports.
+    /// Fails for fields of another object, parity or precision, and if the backend fails.
     fn apply(&mut self, piece: Piece, dagger: Dagger, out: &mut DynField, psi: &DynField) -> Result<(), BackendError>;
 }
 
-/// An operator that is ready on a backend, and may move to another thread.
+/// An operator that is prepared on a backend, and can be sent to another thread.
 pub type PreparedOperator<'b> = Box<dyn Applied + Send + 'b>;
 
-/// What is applied.
+/// An operator, or the kernel of a hop.
 #[derive(Clone, Copy, Debug)]
 pub enum Applicable {
     /// An operator.
     Model(AnyModel),
-    /// The kernel of a hop.
+    /// The kernel of a hop, with its parameters.
     Hop(HopKernel, HopParameters),
 }
 
 impl Applicable {
-    /// What fields of one right-hand side hold at each site.
+    /// The object of fields of one right-hand side.
     pub fn object(self) -> Object {
         match self {
             Self::Model(model) => model.object(),
@@ -89,7 +89,7 @@ impl Applicable {
         }
     }
 
-    /// The operator in f32 or f64 on a backend, of which nothing is made yet.
+    /// The operator in f32 or f64 on a backend. Nothing is prepared yet.
     pub fn prepare(
         self,
         backend: &AnyBackend,
@@ -110,7 +110,7 @@ impl Applicable {
     }
 }
 
-/// An operator whose type is forgotten.
+/// Builds an operator behind a trait object.
 struct Boxing<'b, R>(&'b AnyBackend, Arc<Configuration>, PhantomData<R>);
 
 impl<'b, R: Vectors> ModelTask for Boxing<'b, R> {
@@ -126,7 +126,7 @@ impl<'b, R: Vectors> ModelTask for Boxing<'b, R> {
 /// An operator with its parameters.
 struct OfModel<'b, R: Vectors, K: Repeated> {
     backend: &'b AnyBackend,
-    /// Of one right-hand side.
+    /// The object of one right-hand side.
     object: K,
     model: Box<dyn Makes<AnyBackend, R, K> + Send>,
     configuration: Arc<Configuration>,
@@ -134,7 +134,7 @@ struct OfModel<'b, R: Vectors, K: Repeated> {
     schur: Option<SchurComplement<'b, AnyBackend, R, K>>,
 }
 
-/// What was made before, or is made now.
+/// Returns the value in the slot; creates it if the slot is empty.
 fn made<T>(slot: &mut Option<T>, make: impl FnOnce() -> Result<T, BackendError>) -> Result<&mut T, BackendError> {
     let value = match slot.take() {
         Some(value) => value,
@@ -167,7 +167,7 @@ impl<R: Vectors, K: Repeated> Applied for OfModel<'_, R, K> {
     }
 }
 
-/// A kernel that does nothing but a hop, of one spinor or colour vector a site, with its fields by role.
+/// A kernel that computes nothing but a hop, of one spinor or colour vector per site, with its fields by role.
 #[derive(Clone, Copy, Debug)]
 pub struct HopKernel {
     kernel: &'static Kernel,
@@ -177,7 +177,7 @@ pub struct HopKernel {
 }
 
 impl HopKernel {
-    /// The hops by name.
+    /// All hop kernels, by name.
     pub fn all() -> impl Iterator<Item = Self> {
         kernel::all().filter(|kernel| kernel.dagger == Dagger::No).filter_map(Self::of)
     }
@@ -187,12 +187,12 @@ impl HopKernel {
         self.kernel
     }
 
-    /// The hop of its Hermitian conjugate, if there is a kernel of that.
+    /// The kernel of the Hermitian conjugate, if there is one.
     pub fn dagger(self) -> Option<Self> {
         self.with(Dagger::Yes)
     }
 
-    /// The kernel as a hop, if it is one: it reads doubled links and the neighbours of its target, and nothing else, not even a number.
+    /// The kernel as a hop, if it is one: it reads doubled links and the neighbours of its target, and no other field or scalar.
     pub fn of(kernel: &'static Kernel) -> Option<Self> {
         let fields: Vec<FieldRole> = kernel.fields().collect();
         let [out, links, source] = fields[..] else { return None };
@@ -218,13 +218,13 @@ impl HopKernel {
         kernel::all().filter(conjugate).find_map(Self::of)
     }
 
-    /// What it acts on.
+    /// The object that it acts on.
     pub fn object(self) -> Object {
         if self.out.holds == FieldContents::ColourVectors { Object::ColourVectors(1) } else { Object::Spinors(1) }
     }
 }
 
-/// Links and stencil onto some sites.
+/// Links and stencil for some target sites.
 struct PreparedHop<R: Vectors> {
     lattice: Lattice,
     sites: Sites,
@@ -232,7 +232,7 @@ struct PreparedHop<R: Vectors> {
     stencil: AnyTable,
 }
 
-/// A hop that a backend holds.
+/// A hop prepared on a backend.
 struct OfHop<'b, R: Vectors> {
     backend: &'b AnyBackend,
     hop: HopKernel,
@@ -270,7 +270,7 @@ impl<'b, R: Vectors> OfHop<'b, R> {
 
 impl<R: Vectors> Applied for OfHop<'_, R> {
     fn apply(&mut self, _: Piece, dagger: Dagger, out: &mut DynField, psi: &DynField) -> Result<(), BackendError> {
-        // One that it has not was refused before.
+        // A hop without that kernel was rejected before.
         let hop = self.hop.with(dagger).unwrap_or(self.hop);
         let (backend, legs) = (self.backend, self.parameters.legs);
         let (lattice, sites) = (out.shape().lattice, out.shape().sites);
@@ -281,10 +281,10 @@ impl<R: Vectors> Applied for OfHop<'_, R> {
     }
 }
 
-/// The shape of fields on some sites of a lattice, which has parities only where the sites are those of one.
+/// The shape of fields on some sites of a lattice. The lattice has a checkerboard only if the sites are those of one parity.
 ///
 /// # Errors
-/// A lattice that cannot be laid out in these lanes, or with parities.
+/// Fails if the lattice cannot have these lanes, or a checkerboard.
 pub fn field_shape(
     object: Object,
     precision: Precision,
@@ -296,15 +296,15 @@ pub fn field_shape(
     Ok(FieldShape { lattice: Lattice::new(extents, precision.scalar(), options)?, sites, object, precision })
 }
 
-/// The first parameter of an operator that precision `R` cannot hold, with its value.
+/// The first parameter of an operator that is out of the range of precision `R`, with its value.
 pub fn beyond<R: Vectors>(model: &AnyModel) -> Option<(&'static Parameter, f64)> {
     model.parameters().into_iter().find(|(_, number)| !R::from_f64(*number).to_f64().is_finite())
 }
 
-/// A field of a backend, from an array in site order.
+/// Creates a field of a backend from an array in site order.
 ///
 /// # Errors
-/// An array of another length; what the backend reports.
+/// Fails for an array of another length, and if the backend fails.
 pub fn upload<R: Vectors>(
     backend: &AnyBackend,
     shape: FieldShape,
@@ -315,10 +315,10 @@ pub fn upload<R: Vectors>(
     AnyField::store(backend, Cow::Owned(HostField::new(field)))
 }
 
-/// An array in site order, from a field of a backend; zeros on sites that it does not live on.
+/// Copies a field of a backend to an array in site order, with zeros on sites that are not in the field.
 ///
 /// # Errors
-/// A field of another precision; what the backend reports.
+/// Fails for a field of another precision, and if the backend fails.
 pub fn download<R: Vectors>(backend: &AnyBackend, field: &DynField) -> Result<Vec<Complex<R>>, BackendError> {
     let loaded = backend.load(field)?.into::<R>().ok_or_else(|| FieldError::Mismatch {
         what: "downloading a field",
@@ -328,14 +328,14 @@ pub fn download<R: Vectors>(backend: &AnyBackend, field: &DynField) -> Result<Ve
     Ok(loaded.try_to_site_order()?)
 }
 
-/// |x|², the exact sum.
+/// |x|², as an exact sum.
 pub fn norm2(backend: &AnyBackend, x: &DynField) -> Result<f64, BackendError> {
     let call = Arguments::new(&NORM2).read_any("x", x).call()?;
     Ok(backend.reduce(call, Sum::Exact)?.round().first().copied().unwrap_or(0.0))
 }
 
-/// Applies an operator to an array in site order over the whole lattice, of whose sites only those matter that the piece reads. Where the piece does not
-/// write, the result is +0. `shape`: of fields on the sites of the result.
+/// Applies an operator to an array in site order over the whole lattice. Only the sites that the piece reads matter; sites that it does not write
+/// are +0 in the result. `shape`: the shape of fields on the sites of the result.
 pub fn apply_to_array<R: Vectors>(
     backend: &AnyBackend,
     operator: &mut (dyn Applied + Send + '_),

@@ -1,6 +1,6 @@
-//! An ensemble in a directory: what it is of (`ensemble.json`), the plaquette after each sweep (`history.csv`), and configurations by the number of sweeps
-//! (`000100.nersc`), each of which names the ensemble in its header. A run that was ended continues from the last configuration there; if a signal ended it,
-//! that is `stopped.nersc`. One process at a time writes to the directory.
+//! An ensemble in a directory: its parameters (`ensemble.json`), the plaquette after each sweep (`history.csv`), and configurations named by the
+//! number of sweeps (`000100.nersc`), each with the id of the ensemble in its header. An interrupted run resumes from the last configuration there;
+//! if a signal stopped it, that is `stopped.nersc`. Only one process at a time writes to the directory.
 
 use std::fs;
 use std::io;
@@ -19,7 +19,7 @@ use crate::io::claims;
 use crate::io::lock::{LOCK, Lock, LockError};
 use crate::io::nersc::{self, NerscError, NerscOptions};
 
-/// What an ensemble is of: all that determines its configurations to the last bit. As JSON, these fields.
+/// The parameters of an ensemble: all that determines its configurations to the last bit. They are the keys of `ensemble.json`.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[allow(missing_docs, reason = "the names say it")]
@@ -28,29 +28,29 @@ pub struct EnsembleParameters {
     pub action: String,
     pub beta: f64,
     pub lattice: [usize; 4],
-    /// What it began from: `unit`, `hot`, or the checksum of a configuration.
+    /// The starting configuration: `unit`, `hot`, or the checksum of a configuration.
     pub start: String,
-    /// Overrelaxation sweeps after each one of the heat bath.
+    /// Overrelaxation sweeps after each heat bath sweep.
     pub overrelaxations: usize,
     pub seed: u64,
     pub precision: Precision,
     /// Sweeps before the first configuration that is kept.
     pub thermalisation: u64,
-    /// Sweeps from one configuration that is kept to the next.
+    /// Sweeps between configurations that are kept.
     pub every: u64,
 }
 
-/// What ENSEMBLE_ID begins with in the header of a configuration of such an ensemble.
+/// The prefix of ENSEMBLE_ID in the header of a configuration of such an ensemble.
 const ID: &str = "LANEFIELD-";
 
 impl EnsembleParameters {
-    /// ENSEMBLE_ID of the configurations: two ensembles of the same parameters have the same configurations, and the same one.
+    /// ENSEMBLE_ID of the configurations. Two ensembles with the same parameters have the same configurations and the same id.
     pub fn id(&self) -> String {
         let text = serde_json::to_string(self).unwrap_or_default();
         format!("{ID}{}", hex::encode(&Sha256::digest(text)[..8]))
     }
 
-    /// The ensemble that a directory is of; none if it has no description.
+    /// The parameters of the ensemble in a directory; `None` if it has no `ensemble.json`.
     fn of_directory(directory: &Path) -> Option<Result<Self, String>> {
         match read_text(&directory.join(DESCRIPTION)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
@@ -60,11 +60,11 @@ impl EnsembleParameters {
     }
 }
 
-/// Refuses configurations in a directory that name another ensemble than its `ensemble.json`, or than the first of them. What names none, as files of other
-/// programs do, passes.
+/// Checks that no configuration in a directory names an ensemble other than that of its `ensemble.json`, or than that of the first configuration.
+/// Configurations without a name, such as files of other programs, pass.
 ///
 /// # Errors
-/// [`EnsembleError::Stranger`]; [`EnsembleError::Malformed`] of an `ensemble.json` that cannot be understood.
+/// [`EnsembleError::Stranger`]; [`EnsembleError::Malformed`] if an `ensemble.json` cannot be parsed.
 pub fn require_one_ensemble(directory: &Path, files: &[PathBuf]) -> Result<(), EnsembleError> {
     let of_directory = EnsembleParameters::of_directory(directory);
     if of_directory.is_none() && files.len() < 2 {
@@ -74,7 +74,7 @@ pub fn require_one_ensemble(directory: &Path, files: &[PathBuf]) -> Result<(), E
     let mut expected =
         of_directory.map(|parameters| (description.clone(), parameters.map(|parameters| parameters.id())));
     for path in files.iter().filter(|path| path.is_file()) {
-        // A file that cannot be read says so when it is read.
+        // A file that cannot be read is reported when it is read.
         let Ok(header) = nersc::read_header(path) else { continue };
         let id = header.ensemble_id.trim().to_owned();
         if !id.starts_with(ID) {
@@ -93,7 +93,7 @@ pub fn require_one_ensemble(directory: &Path, files: &[PathBuf]) -> Result<(), E
     Ok(())
 }
 
-/// As [`require_one_ensemble`], of a configuration in a directory that names the ensemble `id`, in any format.
+/// Like [`require_one_ensemble`], for one configuration, in any format, in a directory of the ensemble `id`.
 pub fn require_ensemble_of_directory(directory: &Path, path: &Path, id: &str) -> Result<(), EnsembleError> {
     let (id, other) = (id.trim().to_owned(), directory.join(DESCRIPTION));
     match EnsembleParameters::of_directory(directory).filter(|_| id.starts_with(ID)) {
@@ -104,7 +104,8 @@ pub fn require_ensemble_of_directory(directory: &Path, path: &Path, id: &str) ->
     }
 }
 
-/// Refuses directories of ensembles that have different actions or β: what is averaged over both is of neither. Directories without an `ensemble.json` pass.
+/// Rejects directories of ensembles with different actions or β: an average over both would belong to neither. Directories without an
+/// `ensemble.json` pass.
 pub fn require_one_action<'a>(directories: impl Iterator<Item = &'a Path>) -> Result<(), EnsembleError> {
     let described = |path: &'a Path| Some((path, EnsembleParameters::of_directory(path)?.ok()?));
     let mut described = directories.filter_map(described);
@@ -121,18 +122,18 @@ pub fn require_one_action<'a>(directories: impl Iterator<Item = &'a Path>) -> Re
     }
 }
 
-/// Why an ensemble is not made. Messages are fragments.
+/// Why an ensemble cannot be created, read or written. Messages are fragments.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the messages name the fields")]
 pub enum EnsembleError {
     #[error(
-        "{} has files in it{}", .0.display(),
-        if .0.join(DESCRIPTION).is_file() { ": give an empty directory, or --resume to go on with the ensemble there" }
-        else { ", and no ensemble.json to go on with: give an empty directory" }
+        "{} is not empty{}", .0.display(),
+        if .0.join(DESCRIPTION).is_file() { ": give an empty directory, or --resume to continue the ensemble there" }
+        else { ", and has no ensemble.json to resume: give an empty directory" }
     )]
     NotEmpty(PathBuf),
-    #[error("{} is of another ensemble: {what} is {there} there, and {asked} here", path.display())]
+    #[error("{} belongs to another ensemble: {what} is {there} there, and {asked} was requested", path.display())]
     Other { path: PathBuf, what: String, there: String, asked: String },
     #[error(
         "{} is a configuration of the ensemble {id}, and {} next to it is of the ensemble {expected}: move one of them to another directory",
@@ -158,13 +159,13 @@ pub enum EnsembleError {
 /// An ensemble in a directory.
 #[derive(Debug)]
 pub struct Ensemble {
-    /// Of which each rank has a part; rank 0 makes the directory.
+    /// Each rank has a local volume of it; rank 0 creates the directory.
     lattice: WholeLattice,
     directory: PathBuf,
     parameters: EnsembleParameters,
     /// The plaquette after each sweep.
     history: Vec<f64>,
-    /// At rank 0.
+    /// Only on rank 0.
     _lock: Option<Lock>,
 }
 
@@ -177,7 +178,7 @@ fn access(path: &Path) -> impl FnOnce(io::Error) -> EnsembleError + '_ {
 }
 
 impl Ensemble {
-    /// An ensemble that begins, in an empty directory, or one that is made. On ranks all of them call this, and every function here.
+    /// Creates an ensemble in an empty directory, or in a new one. All ranks must call this function and those below.
     pub fn begin(
         directory: &Path,
         parameters: EnsembleParameters,
@@ -199,7 +200,7 @@ impl Ensemble {
             return Err(EnsembleError::NotEmpty(directory.clone()));
         }
         let lock = Lock::take(directory)?;
-        // Another run may have come first, and ended.
+        // Another run may have started and ended in the meantime.
         if entries()?.flatten().any(|entry| entry.file_name() != LOCK) {
             return Err(EnsembleError::NotEmpty(directory.clone()));
         }
@@ -212,7 +213,7 @@ impl Ensemble {
         Ok(ensemble)
     }
 
-    /// An ensemble that goes on, with the last configuration there and its number of sweeps; none where there is none yet.
+    /// Resumes an ensemble. Returns the last configuration in the directory and its number of sweeps, or `None` if there is none yet.
     pub fn resume(
         directory: &Path,
         parameters: EnsembleParameters,
@@ -221,8 +222,8 @@ impl Ensemble {
         let path = directory.join(DESCRIPTION);
         let text = read_text(&path).map_err(access(&path))?;
         let malformed = |path: &Path, problem: String| EnsembleError::Malformed { path: path.to_owned(), problem };
-        let there: EnsembleParameters =
-            serde_json::from_str(&text).map_err(|error| malformed(&path, format!("describes no ensemble: {error}")))?;
+        let there: EnsembleParameters = serde_json::from_str(&text)
+            .map_err(|error| malformed(&path, format!("is not a valid description of an ensemble: {error}")))?;
         if let Some((what, there, asked)) = difference(&there, &parameters) {
             return Err(EnsembleError::Other { path, what, there, asked });
         }
@@ -239,16 +240,16 @@ impl Ensemble {
         let file = nersc::read_part(&path, &ensemble.lattice).map_err(failed)?;
         ensemble.history = ensemble.read_history(sweeps)?;
         let plaquette = ensemble.lattice.plaquette(&file.configuration)?;
-        // That of the history was computed on a device, perhaps in f32.
+        // The plaquette in the history was computed on a device, perhaps in f32.
         if let Some(there) = ensemble.history.last().filter(|there| (**there - plaquette).abs() > 1e-5) {
             let problem =
-                format!("has the plaquette {plaquette}, and {HISTORY} says {there}: they are of different runs");
+                format!("has the plaquette {plaquette}, and {HISTORY} says {there}: they belong to different runs");
             return Err(malformed(&path, problem));
         }
         Ok((ensemble, Some((sweeps, file.configuration))))
     }
 
-    /// What it is of.
+    /// The parameters of the ensemble.
     pub fn parameters(&self) -> &EnsembleParameters {
         &self.parameters
     }
@@ -258,23 +259,23 @@ impl Ensemble {
         &self.history
     }
 
-    /// The file of the configuration after so many sweeps.
+    /// The path of the configuration after this number of sweeps.
     pub fn configuration_path(&self, sweeps: u64) -> PathBuf {
         self.path(&format!("{sweeps:06}.nersc"))
     }
 
-    /// Adds the plaquette after a sweep.
+    /// Appends the plaquette after a sweep to the history.
     pub fn add(&mut self, plaquette: f64) {
         self.history.push(plaquette);
     }
 
-    /// Whether the configuration after so many sweeps is kept.
+    /// Whether the configuration after this number of sweeps is kept.
     pub fn keeps(&self, sweeps: u64) -> bool {
         let EnsembleParameters { thermalisation, every, .. } = self.parameters;
         sweeps > thermalisation && (sweeps - thermalisation).is_multiple_of(every.max(1))
     }
 
-    /// Keeps the configuration that is reached, and the history up to it.
+    /// Writes the current configuration, and the history up to it.
     pub fn keep(&self, configuration: &Configuration) -> Result<PathBuf, EnsembleError> {
         let path = self.configuration_path(self.sweeps());
         if self.lattice.is_first() {
@@ -290,12 +291,12 @@ impl Ensemble {
         Ok(path)
     }
 
-    /// Writes what a run goes on from that ends before the next configuration is kept.
+    /// Writes the state from which a run resumes that stops before the next configuration is kept.
     pub fn stop(&self, configuration: &Configuration) -> Result<(), EnsembleError> {
         self.write(&self.path(STOPPED), configuration)
     }
 
-    /// What is written again and again is its own, and nothing else is replaced.
+    /// Claims the files that are rewritten again and again; no other file is replaced.
     fn claim(&self) -> Result<(), EnsembleError> {
         for name in [DESCRIPTION, HISTORY, STOPPED].into_iter().filter(|_| self.lattice.is_first()) {
             let path = self.path(name);
@@ -314,7 +315,7 @@ impl Ensemble {
         self.directory.join(name)
     }
 
-    /// The history first: it may know more sweeps than there are configurations, and not fewer.
+    /// Writes the history first: it may have more sweeps than the last configuration, but not fewer.
     fn write(&self, path: &Path, configuration: &Configuration) -> Result<(), EnsembleError> {
         if self.lattice.is_first() {
             write_atomically(&self.path(HISTORY), |writer| {
@@ -327,7 +328,7 @@ impl Ensemble {
             })?;
         }
         let EnsembleParameters { action, beta, .. } = &self.parameters;
-        // A label has no room for the 300 zeros of 1e300.
+        // A label is too short for the 300 zeros of 1e300.
         let beta = if *beta == 0.0 || (1e-5..1e16).contains(beta) { beta.to_string() } else { format!("{beta:e}") };
         let options = NerscOptions {
             ensemble_id: self.parameters.id(),
@@ -341,7 +342,7 @@ impl Ensemble {
         })
     }
 
-    /// The last configuration in the directory, and after how many sweeps it is.
+    /// The last configuration in the directory, and its number of sweeps.
     fn last_configuration(&self) -> Result<Option<(u64, PathBuf)>, EnsembleError> {
         let (mut last, mut all) = (None, Vec::new());
         for entry in fs::read_dir(&self.directory).map_err(access(&self.directory))? {
@@ -365,11 +366,11 @@ impl Ensemble {
         Ok(last)
     }
 
-    /// The plaquettes of so many sweeps.
+    /// Reads the plaquettes of this number of sweeps.
     fn read_history(&self, sweeps: u64) -> Result<Vec<f64>, EnsembleError> {
         let path = self.path(HISTORY);
         let text = read_text(&path).map_err(access(&path))?;
-        // The number is there twice.
+        // The number occurs twice.
         let bits = |row: &str| {
             let (decimal, bits) = row.split_once(',')?.1.split_once(',')?;
             let value = f64::from_bits(u64::from_str_radix(bits, 16).ok()?);
@@ -387,7 +388,7 @@ impl Ensemble {
     }
 }
 
-/// The first parameter in which two differ, and its values.
+/// The first parameter in which two ensembles differ, and its values.
 fn difference(there: &EnsembleParameters, asked: &EnsembleParameters) -> Option<(String, String, String)> {
     let fields = |parameters| match serde_json::to_value(parameters) {
         Ok(serde_json::Value::Object(fields)) => fields,
@@ -466,7 +467,7 @@ mod tests {
         ensemble.keep(&configuration(5)).unwrap();
         drop(ensemble);
         let refused = || Ensemble::resume(directory.path(), parameters(), alone()).unwrap_err().to_string();
-        assert!(refused().contains("history.csv says 0.5: they are of different runs"), "{}", refused());
+        assert!(refused().contains("history.csv says 0.5: they belong to different runs"), "{}", refused());
         let path = directory.path().join(HISTORY);
         fs::write(&path, fs::read_to_string(&path).unwrap().replace("3,0.3,", "3,0.7,")).unwrap();
         assert!(refused().contains("holds 2 of the 5 sweeps"), "{}", refused());
@@ -478,13 +479,13 @@ mod tests {
         Ensemble::begin(directory.path(), parameters(), alone()).unwrap();
         let other = EnsembleParameters { beta: 6.0, ..parameters() };
         let error = Ensemble::resume(directory.path(), other, alone()).unwrap_err().to_string();
-        assert!(error.ends_with("is of another ensemble: beta is 5.7 there, and 6.0 here"), "{error}");
+        assert!(error.ends_with("belongs to another ensemble: beta is 5.7 there, and 6.0 was requested"), "{error}");
         let error = Ensemble::begin(directory.path(), parameters(), alone()).unwrap_err().to_string();
-        assert!(error.contains("has files in it") && error.contains("--resume"), "{error}");
+        assert!(error.contains("is not empty") && error.contains("--resume"), "{error}");
         fs::rename(directory.path().join(DESCRIPTION), directory.path().join("notes")).unwrap();
         let error = Ensemble::begin(directory.path(), parameters(), alone()).unwrap_err().to_string();
         assert!(
-            error.ends_with("has files in it, and no ensemble.json to go on with: give an empty directory"),
+            error.ends_with("is not empty, and has no ensemble.json to resume: give an empty directory"),
             "{error}"
         );
         let nowhere = directory.path().join("nowhere");

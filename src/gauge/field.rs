@@ -54,12 +54,12 @@ impl<'b, B: Backend> GaugeField<'b, B> {
         self.backend.zeros(self.lattice, Sites::Full, ColourMatrix)
     }
 
-    /// Four fields of zeros, one a direction.
+    /// Four fields of zeros, one per direction.
     pub(super) fn four_zeros(&self) -> Result<[LinkField<B>; DIMENSIONS], BackendError> {
         Ok([self.zeros()?, self.zeros()?, self.zeros()?, self.zeros()?])
     }
 
-    /// Takes the links from fields.
+    /// Copies the links from fields.
     pub(super) fn set(&mut self, links: &[LinkField<B>; DIMENSIONS]) -> Result<(), BackendError> {
         for (direction, links) in Direction::ALL.into_iter().zip(links) {
             self.backend.copy(self.links.along_mut(direction), links)?;
@@ -67,7 +67,7 @@ impl<'b, B: Backend> GaugeField<'b, B> {
         Ok(())
     }
 
-    /// The links on the host.
+    /// Downloads the links.
     pub fn configuration(&self) -> Result<Configuration, GaugeFieldError> {
         Ok(self.downloaded(&self.links)?)
     }

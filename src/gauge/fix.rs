@@ -1,6 +1,7 @@
-//! Landau and Coulomb gauge (`docs/arithmetic.md` §26): a gauge transformation is turned, one parity after the other, towards the largest
-//! F = Σ Re tr U_μ / (3 N_d V) of the links that it makes, with overrelaxation. F and the stopping rule are exact sums, so that the number of iterations, and all
-//! bits, are the same on every backend. It reads links, and the transformation of nearest neighbours: it runs on parts of a lattice, too.
+//! Landau and Coulomb gauge (`docs/arithmetic.md` §26): a gauge transformation is relaxed, one parity after the other and with overrelaxation,
+//! towards the maximum of F = Σ Re tr U_μ / (3 N_d V) of the transformed links. F and the stopping criterion are exact sums, so the number of
+//! iterations and all bits are the same on every backend. It reads links, and the transformation at nearest neighbours, so it works on local volumes
+//! too.
 
 use std::fmt;
 use std::str::FromStr;
@@ -19,23 +20,23 @@ use super::{LinkField, LinkFields};
 use crate::backend::{Backend, BackendError, FieldOn};
 use crate::kernel::gauge_fixing::{GaugeFixingKernels as _, Surroundings};
 
-/// The largest ω: with 2 the functional would stay what it is.
+/// The largest ω: with ω = 2 the functional would not change.
 pub const LARGEST_OVERRELAXATION: f64 = 1.99;
 
 /// A gauge.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Gauge {
-    /// Links of all directions.
+    /// With the links of all directions.
     Landau,
-    /// Those of all directions but one, on each slice across it by itself.
+    /// With the links of all directions but one, separately on each slice across that direction.
     Coulomb {
-        /// That direction: time.
+        /// The direction that is left out: time.
         time: Direction,
     },
 }
 
 impl Gauge {
-    /// Directions whose links are fixed.
+    /// The number of directions whose links are fixed.
     pub fn directions(self) -> usize {
         match self {
             Self::Landau => DIMENSIONS,
@@ -43,7 +44,7 @@ impl Gauge {
         }
     }
 
-    /// The direction that stands first in the order of legs, and what its links weigh.
+    /// The first direction in the leg order, and the weight of its links.
     fn weight(self) -> (Direction, f64) {
         match self {
             Self::Landau => (Direction::T, 1.0),
@@ -64,7 +65,7 @@ impl fmt::Display for Gauge {
 impl FromStr for Gauge {
     type Err = String;
 
-    /// Coulomb gauge has t as its time.
+    /// Coulomb gauge has t as its time direction.
     fn from_str(text: &str) -> Result<Self, String> {
         match text {
             "landau" => Ok(Self::Landau),
@@ -74,17 +75,17 @@ impl FromStr for Gauge {
     }
 }
 
-/// What a gauge transformation begins as.
+/// The gauge transformation from which to start.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum GaugeStart {
     /// 1 at every site.
     #[default]
     Identity,
-    /// Random matrices of SU(3), of a seed.
+    /// Random SU(3) matrices, from a seed.
     Random(u64),
 }
 
-/// Why a gauge is not fixed. Messages are fragments.
+/// Why a gauge was not fixed. Messages are fragments.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the messages name the fields")]
@@ -99,16 +100,16 @@ pub enum GaugeFixingError {
     Backend(#[from] BackendError),
 }
 
-/// When to stop, and how to go.
+/// When to stop, and the parameters of the iteration.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Stopping {
-    /// θ that is small enough, greater than 0.
+    /// The target for θ, greater than 0.
     pub tolerance: f64,
-    /// ω, 1 to [`LARGEST_OVERRELAXATION`].
+    /// The overrelaxation parameter ω, 1 to [`LARGEST_OVERRELAXATION`].
     pub overrelaxation: f64,
-    /// Iterations at most.
+    /// The maximum number of iterations.
     pub max_iterations: usize,
-    /// θ is measured after every so many iterations, and at the end.
+    /// θ is measured each time this number of iterations is done, and at the end.
     pub every: usize,
 }
 
@@ -134,40 +135,41 @@ impl Stopping {
     }
 }
 
-/// How far a gauge is fixed.
+/// How well the gauge is fixed.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct GaugePoint {
-    /// Iterations before.
+    /// Iterations done so far.
     pub iteration: usize,
     /// F = Σ Re tr U_μ / (3 N_d V), over the N_d directions that are fixed.
     pub functional: f64,
-    /// Σ tr Δ Δ† / (3 V) with Δ = Σ_μ A_μ(x) − A_μ(x−μ), A the traceless anti-Hermitian part of U; in Coulomb gauge that of the slice where it is largest.
+    /// Σ tr Δ Δ† / (3 V) with Δ = Σ_μ A_μ(x) − A_μ(x−μ), A the traceless anti-Hermitian part of U; in Coulomb gauge, the largest value of all
+    /// slices.
     pub theta: f64,
 }
 
-/// What came of it.
+/// The result of gauge fixing.
 #[derive(Clone, PartialEq, Debug)]
 pub struct GaugeFixed {
-    /// Whether θ is as small as was asked for.
+    /// Whether θ reached the tolerance.
     pub converged: bool,
-    /// What was measured, from the start on.
+    /// All measurements, including the one at the start.
     pub history: Vec<GaugePoint>,
 }
 
 impl GaugeFixed {
-    /// What was measured last.
+    /// The last measurement.
     pub fn last(&self) -> Option<&GaugePoint> {
         self.history.last()
     }
 }
 
-/// A gauge transformation that fixes a gauge, of a configuration on a backend, in f64.
+/// A gauge transformation that fixes the gauge of a configuration on a backend, in f64.
 pub struct GaugeFixing<'a, B: Backend> {
     backend: &'a B,
     configuration: &'a Configuration,
     gauge: Gauge,
     lattice: Lattice,
-    /// By parity, as all that follows.
+    /// By parity, as are all fields below.
     transformation: [LinkField<B>; 2],
     links: [FieldOn<B, f64, DoubledGauge>; 2],
     stencils: [B::Table; 2],
@@ -176,14 +178,14 @@ pub struct GaugeFixing<'a, B: Backend> {
 
 const PARITIES: [Sites; 2] = [Sites::Parity(Parity::Even), Sites::Parity(Parity::Odd)];
 
-/// 1.
+/// The unit matrix.
 const UNIT: [f64; 9] = [1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0];
 
-/// The number by which `su3_random` tells a matrix of a site from its links.
+/// The number that `su3_random` uses in place of a direction for the matrix of a site.
 const OF_THE_SITE: u32 = DIMENSIONS as u32;
 
 impl<'a, B: Backend> GaugeFixing<'a, B> {
-    /// Of a configuration, or of the part of it that a rank has. `lanes` changes no bit.
+    /// Starts to fix a configuration, or the local volume of this rank. `lanes` changes no bit.
     pub fn new(
         backend: &'a B,
         configuration: &'a Configuration,
@@ -220,7 +222,7 @@ impl<'a, B: Backend> GaugeFixing<'a, B> {
         })
     }
 
-    /// The gauge transformation at the sites of a parity, and what is around them.
+    /// The gauge transformation at the sites of one parity, and its surroundings.
     fn of_parity(&mut self, parity: usize) -> (&mut LinkField<B>, Surroundings<'_, B, f64>) {
         let (direction, weight) = self.gauge.weight();
         let [even, odd] = &mut self.transformation;
@@ -230,7 +232,7 @@ impl<'a, B: Backend> GaugeFixing<'a, B> {
         (here, around)
     }
 
-    /// Turns the transformation at the even sites, then at the odd ones, ω times as far as to the largest functional.
+    /// Updates the transformation at the even sites, then at the odd ones, by ω times the step to the maximum of the functional.
     pub fn iterate(&mut self, omega: f64) -> Result<(), BackendError> {
         let backend = self.backend;
         for parity in [0, 1] {
@@ -252,7 +254,7 @@ impl<'a, B: Backend> GaugeFixing<'a, B> {
         let (mut sums, odd) = (sum(0)?, sum(1)?);
         sums.merge(&odd).map_err(BackendError::from)?;
         let PartialSums::Exact(sums) = sums else { return Err(BackendError::from(MergeError::Tree).into()) };
-        // Of each slice, one sum after the other.
+        // One sum per slice, one after the other.
         let total = |sums: &mut dyn Iterator<Item = &ExactSum>| {
             let mut total = ExactSum::new();
             sums.for_each(|sum| total.merge(sum));
@@ -264,12 +266,12 @@ impl<'a, B: Backend> GaugeFixing<'a, B> {
             Gauge::Landau => total(&mut divergences.into_iter()) / (COLOURS * volume),
             Gauge::Coulomb { .. } => {
                 let sites = COLOURS * volume / divergences.len() as f64;
-                // A maximum would drop a number that is none.
+                // A maximum would drop a NaN.
                 let larger = |a: f64, b: f64| if b > a || b.is_nan() { b } else { a };
                 divergences.map(|sum| sum.round() / sites).fold(0.0, larger)
             }
         };
-        // Each link comes at both of its ends.
+        // Each link appears at both of its ends.
         let functional = total(&mut sums.iter().step_by(2)) / (2.0 * COLOURS * self.gauge.directions() as f64 * volume);
         let iteration = self.iterations;
         match functional.is_finite() && theta.is_finite() {
@@ -278,7 +280,7 @@ impl<'a, B: Backend> GaugeFixing<'a, B> {
         }
     }
 
-    /// Iterates until θ is small enough. `watch` sees what is measured on the way.
+    /// Iterates until θ reaches the tolerance. `watch` is called with each measurement.
     pub fn fix(
         &mut self,
         stopping: &Stopping,
@@ -290,7 +292,7 @@ impl<'a, B: Backend> GaugeFixing<'a, B> {
         })
     }
 
-    /// As [`Self::fix`]; it ends, not converged, when `goes_on` says so of what was measured.
+    /// Like [`Self::fix`]; it stops, unconverged, when `goes_on` returns false for a measurement.
     pub fn fix_while(
         &mut self,
         stopping: &Stopping,
@@ -313,7 +315,7 @@ impl<'a, B: Backend> GaugeFixing<'a, B> {
         }
     }
 
-    /// The gauge transformation in site order, nine numbers a site, row by row; of a part of a lattice that of its sites.
+    /// The gauge transformation in site order, nine numbers per site, row by row; on a rank, for the sites of its local volume.
     pub fn transformation(&self) -> Result<Vec<Complex<f64>>, BackendError> {
         let [even, odd] = &self.transformation;
         let (mut all, odd) =
@@ -327,7 +329,7 @@ impl<'a, B: Backend> GaugeFixing<'a, B> {
         Ok(all)
     }
 
-    /// The links that the transformation makes.
+    /// The transformed links.
     pub fn fixed(&self) -> Result<Configuration, GaugeFixingError> {
         let of_parity = |parity: usize, sites: Sites| -> Result<_, GaugeFixingError> {
             let mut of_parity = LinkFields::<B, f64>::new(self.backend, self.lattice, sites, self.configuration)?;

@@ -1,6 +1,6 @@
-//! The gradient flow of a gauge field (`docs/arithmetic.md` §22), ∂_t V = Z(V) V with Z that of an action: Lüscher's Runge-Kutta scheme of third order
-//! (JHEP 08 (2010) 071, appendix C), in steps of a fixed size, or of sizes for which the scheme of second order in it (Fritzsch and Ramos, JHEP 10 (2013)
-//! 008, appendix D) is near enough.
+//! The gradient flow of a gauge field (`docs/arithmetic.md` §22), ∂_t V = Z(V) V with Z of an action. The scheme is Lüscher's Runge-Kutta scheme of
+//! third order (JHEP 08 (2010) 071, appendix C). Steps have a fixed size, or sizes that adapt to the difference from the embedded scheme of second
+//! order (Fritzsch and Ramos, JHEP 10 (2013) 008, appendix D).
 
 use lanefield_reference::layout::{DIMENSIONS, Direction, Sites};
 use lanefield_reference::object::ComplexNumber;
@@ -10,22 +10,22 @@ use super::{Action, GaugeField, GaugeFieldError, LinkField};
 use crate::backend::{Backend, BackendError, FieldOn};
 use crate::kernel::prelude::*;
 
-/// The largest step that is taken: beyond it the scheme is not stable, and exponents are larger than those of which `docs/arithmetic.md` §22 bounds the error.
+/// The largest step. With larger ones the scheme is unstable, and exponents exceed the range for which `docs/arithmetic.md` §22 bounds the error.
 pub const LARGEST_STEP: f64 = 0.2;
 
-/// The least step that an adaptive flow takes.
+/// The smallest step of an adaptive flow.
 const LEAST_STEP: f64 = 1e-8;
 
-/// How large steps are.
+/// How the step size is chosen.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum StepChoice {
-    /// All alike.
+    /// All steps have this size.
     Fixed(f64),
-    /// So large that the links of the schemes of third and second order differ at most by a tolerance; the first step is tried with this size.
+    /// The largest steps for which the links of the schemes of third and second order agree within a tolerance.
     Adaptive {
-        /// Of the first step.
+        /// The size that is tried for the first step.
         first: f64,
-        /// The most that max |V − V'| / 9 may be, over all links.
+        /// The largest value of max |V − V'| / 9 over all links.
         tolerance: f64,
     },
 }
@@ -33,15 +33,15 @@ pub enum StepChoice {
 /// A step that was taken.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct FlowStep {
-    /// Its size.
+    /// The step size.
     pub step: f64,
-    /// max |V − V'| / 9 between the schemes, of an adaptive flow.
+    /// max |V − V'| / 9 between the two schemes, for an adaptive flow.
     pub distance: Option<f64>,
-    /// Steps that were tried and were too large.
+    /// Number of larger steps that were tried and rejected.
     pub rejected: usize,
 }
 
-/// A gauge field that flows.
+/// A gauge field under the gradient flow.
 pub struct Flow<'b, B: Backend> {
     field: GaugeField<'b, B>,
     action: Action,
@@ -55,7 +55,7 @@ pub struct Flow<'b, B: Backend> {
     adaptive: Option<Adaptive<B>>,
 }
 
-/// What an adaptive flow holds beside.
+/// Additional fields of an adaptive flow.
 struct Adaptive<B: Backend> {
     before: [LinkField<B>; DIMENSIONS],
     first: [LinkField<B>; DIMENSIONS],
@@ -68,7 +68,7 @@ fn check(step: f64) -> Result<(), GaugeFieldError> {
 }
 
 impl<'b, B: Backend> Flow<'b, B> {
-    /// A flow of a field from t = 0 on.
+    /// Starts the flow of a field at t = 0.
     pub fn new(field: GaugeField<'b, B>, action: Action, choice: StepChoice) -> Result<Self, GaugeFieldError> {
         let (next, is_adaptive) = match choice {
             StepChoice::Fixed(step) => (step, false),
@@ -92,7 +92,7 @@ impl<'b, B: Backend> Flow<'b, B> {
         Ok(Self { field, action, choice, time: 0.0, next, momenta, staples, parts, adaptive })
     }
 
-    /// The same with links that are at a flow time already.
+    /// Sets the flow time of links that have been through a flow already.
     #[must_use]
     pub fn from_time(self, time: f64) -> Self {
         Self { time, ..self }
@@ -103,17 +103,17 @@ impl<'b, B: Backend> Flow<'b, B> {
         self.next
     }
 
-    /// The field as it is now.
+    /// The field at the current flow time.
     pub fn field(&self) -> &GaugeField<'b, B> {
         &self.field
     }
 
-    /// The same, by value.
+    /// Returns the field by value.
     pub fn into_field(self) -> GaugeField<'b, B> {
         self.field
     }
 
-    /// The flow time.
+    /// The current flow time.
     pub fn time(&self) -> f64 {
         self.time
     }
@@ -128,13 +128,13 @@ impl<'b, B: Backend> Flow<'b, B> {
         Ok(())
     }
 
-    /// Takes a step, at most up to flow time `until`.
+    /// Takes one step, at most to flow time `until`.
     ///
     /// # Errors
-    /// [`GaugeFieldError::Tolerance`] where no step meets the tolerance; what the backend reports.
+    /// [`GaugeFieldError::Tolerance`] if no step meets the tolerance; backend errors.
     pub fn advance(&mut self, until: f64) -> Result<FlowStep, GaugeFieldError> {
         let left = until - self.time;
-        // A step that ends within rounding of the end ends there.
+        // A step that ends within rounding of `until` ends exactly there.
         let whole = |step: f64| if step >= left * (1.0 - 1e-12) { left } else { step };
         let StepChoice::Adaptive { tolerance, .. } = self.choice else {
             let step = whole(self.next);
@@ -151,7 +151,7 @@ impl<'b, B: Backend> Flow<'b, B> {
             let change = 0.95 * cube_root((tolerance / distance).clamp(1.0 / 125.0, 8.0));
             let next = (step * change).min(LARGEST_STEP);
             if distance <= tolerance {
-                // A step that was cut short by the end says nothing against longer ones.
+                // A step that was shortened to reach `until` says nothing about longer ones.
                 self.next = if step < self.next { self.next } else { next };
                 self.time = if step == left { until } else { self.time + step };
                 return Ok(FlowStep { step, distance: Some(distance), rejected });
@@ -173,7 +173,7 @@ impl<'b, B: Backend> Flow<'b, B> {
         self.stage(0.75 * step, -1.0)
     }
 
-    /// The same, and how far the links are from those of second order.
+    /// The same, and the distance of the links from those of second order.
     fn adaptive_step(&mut self, step: f64) -> Result<f64, BackendError> {
         let backend = self.field.backend;
         if let Some(Adaptive { before, .. }) = &mut self.adaptive {
@@ -200,7 +200,7 @@ impl<'b, B: Backend> Flow<'b, B> {
             for (lower, links) in lower.iter().zip(self.field.all()) {
                 backend.link_distance(distances, links, lower)?;
                 for square in backend.download(distances)?.to_site_order() {
-                    // A maximum would drop a number that is none.
+                    // A maximum would drop a NaN.
                     largest = if square.re > largest || square.re.is_nan() { square.re } else { largest };
                 }
             }
@@ -209,7 +209,7 @@ impl<'b, B: Backend> Flow<'b, B> {
     }
 }
 
-/// ∛x of a number between 1/125 and 8, by Newton's iteration: no function of a C library decides how large a step is.
+/// ∛x of a number between 1/125 and 8, by Newton's iteration, so that the step size does not depend on a C library.
 fn cube_root(x: f64) -> f64 {
     (0..16).fold(1.0, |root: f64, _| (2.0 * root + x / (root * root)) / 3.0)
 }

@@ -1,5 +1,5 @@
-//! Fat and long links of HISQ fermions (`docs/arithmetic.md` §25; Follana et al., hep-lat/0610092): two levels of sums of paths, with a projection to U(3)
-//! between them, and products of three links. Paths are staples of staples.
+//! Fat and long links of HISQ fermions (`docs/arithmetic.md` §25; Follana et al., hep-lat/0610092): two levels of sums of paths with a projection
+//! to U(3) between them, and products of three links. Paths are staples of staples.
 
 use lanefield_reference::layout::DIMENSIONS;
 use lanefield_reference::prelude::*;
@@ -8,13 +8,13 @@ use super::{GaugeField, LinkField, LinkFields};
 use crate::backend::{Backend, BackendError};
 use crate::kernel::prelude::*;
 
-/// The weights of the paths of one level, which are those of every direction.
+/// The weights of the paths of one level, the same for every direction.
 struct PathWeights {
     link: f64,
     three: f64,
     five: f64,
     seven: f64,
-    /// Of the staples of staples in one plane: the Lepage term with, of unitary links, six times the link.
+    /// Weight of the staples of staples in one plane: the Lepage term, which for unitary links includes six times the link itself.
     twice: f64,
 }
 
@@ -22,38 +22,38 @@ impl PathWeights {
     /// Fat7.
     const FIRST: Self = Self { link: 1.0 / 8.0, three: 1.0 / 16.0, five: 1.0 / 64.0, seven: 1.0 / 384.0, twice: 0.0 };
 
-    /// Those of asqtad with twice its Lepage term, and the correction of the link that belongs to that of the Naik term.
+    /// The weights of asqtad with twice the Lepage term, and the correction of the single link that goes with that of the Naik term.
     fn second(epsilon: f64) -> Self {
         Self { link: (1.0 + epsilon / 8.0) + 0.75, twice: -1.0 / 8.0, ..Self::FIRST }
     }
 }
 
-/// How far a projected link may be from U(3): the largest element of |W W† − 1|.
+/// The largest allowed deviation of a projected link from U(3): the largest element of |W W† − 1|.
 const UNITARITY_TOLERANCE: f64 = 1e-10;
 
-/// A field of each direction.
+/// Creates one field per direction.
 pub(super) fn each<F>(make: impl FnMut(Direction) -> Result<F, BackendError>) -> Result<[F; DIMENSIONS], BackendError> {
     let [x, y, z, t] = Direction::ALL.map(make);
     Ok([x?, y?, z?, t?])
 }
 
-/// The directions that are not among these.
+/// The directions that are not in `taken`.
 fn others(taken: &[Direction]) -> impl Iterator<Item = Direction> {
     Direction::ALL.into_iter().filter(move |direction| !taken.contains(direction))
 }
 
 impl<B: Backend> GaugeField<'_, B> {
-    /// The fat and the long links of HISQ fermions, with `naik_epsilon` as the correction of the Naik term. Long links are with its weight, and in the place of
-    /// the links that begin at their sites. Boundary phases do not enter.
+    /// The fat and the long links of HISQ fermions, with `naik_epsilon` as the correction of the Naik term. Long links include their weight, and are
+    /// stored in place of the links that start at their sites. Boundary phases do not enter.
     ///
     /// # Errors
-    /// [`BackendError::SingularLink`] where a sum of paths has no unitary factor, or links are not finite; what the backend reports.
+    /// [`BackendError::SingularLink`] if a sum of paths has no unitary factor, or links are not finite; other backend errors.
     pub fn hisq_links(&self, naik_epsilon: f64) -> Result<[Configuration; 2], BackendError> {
         let [fat, long] = self.hisq_fields(naik_epsilon)?;
         Ok([self.downloaded(&fat)?, self.downloaded(&long)?])
     }
 
-    /// The same on the backend.
+    /// The same, on the backend.
     pub(crate) fn hisq_fields(&self, naik_epsilon: f64) -> Result<[LinkFields<B, f64>; 2], BackendError> {
         let unitary = each(|mu| {
             let (sum, mut unitary) = (self.sum_of_paths(self.all(), mu, &PathWeights::FIRST)?, self.zeros()?);
@@ -67,7 +67,7 @@ impl<B: Backend> GaugeField<'_, B> {
         Ok([LinkFields::of(fat), LinkFields::of(long)])
     }
 
-    /// The sum of the paths that lead round a link of direction `mu`.
+    /// The sum of the paths that connect the ends of a link in direction `mu`.
     fn sum_of_paths(
         &self,
         links: [&LinkField<B>; DIMENSIONS],
@@ -103,7 +103,7 @@ impl<B: Backend> GaugeField<'_, B> {
         Ok(sum)
     }
 
-    /// c · the products of three links along a direction.
+    /// c times the products of three links along a direction.
     fn long(&self, links: &LinkField<B>, mu: Direction, c: f64) -> Result<LinkField<B>, BackendError> {
         let (mut two, mut three) = (self.zeros()?, self.zeros()?);
         self.backend.transported(&mut two, &self.stencil, mu, links, links)?;
@@ -112,7 +112,7 @@ impl<B: Backend> GaugeField<'_, B> {
         Ok(two)
     }
 
-    /// Refuses links that are not unitary: the projection of a matrix that is next to singular does not converge.
+    /// Checks that links are unitary: the projection of a nearly singular matrix does not converge.
     fn require_unitary(&self, links: &Configuration) -> Result<(), BackendError> {
         let extents = self.lattice.extents();
         for site in 0..extents.volume() {
@@ -128,7 +128,7 @@ impl<B: Backend> GaugeField<'_, B> {
     }
 }
 
-/// The largest element of |W W† − 1|; no number, where one is none.
+/// The largest element of |W W† − 1|; NaN if one of them is NaN.
 fn defect(link: &[Complex<f64>]) -> f64 {
     let mut largest: f64 = 0.0;
     for (row, a) in link.chunks_exact(3).enumerate() {

@@ -1,5 +1,6 @@
-//! Hybrid Monte Carlo of the pure gauge theory (Duane, Kennedy, Pendleton and Roweth 1987), as the base of dynamical work: momenta, a trajectory of molecular
-//! dynamics, and Metropolis' test. What a trajectory makes of a field is a function of the field, the seed and its number.
+//! Hybrid Monte Carlo of pure gauge theory (Duane, Kennedy, Pendleton and Roweth 1987), as a basis for work with dynamical fermions: momenta, a
+//! trajectory of molecular dynamics, and a Metropolis test. The result of a trajectory depends only on the field, the seed and the number of the
+//! trajectory.
 
 use lanefield_reference::ensure;
 use lanefield_reference::gauge::Configuration;
@@ -12,15 +13,15 @@ use super::{Action, GaugeField, GaugeFieldError, LinkField};
 use crate::backend::{Backend, BackendError};
 use crate::kernel::prelude::*;
 
-/// Trajectories are numbered below this: an event of the random numbers is a trajectory and a direction.
+/// Trajectory numbers are less than this: a trajectory and a direction make one event of the random numbers.
 pub(crate) const MOST_TRAJECTORIES: u32 = 1 << 22;
 
-/// How molecular dynamics are integrated.
+/// How molecular dynamics is integrated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Integrator {
     /// Half a step of the momenta, a step of the links, half a step of the momenta.
     Leapfrog,
-    /// Of second order, with the least error (Omelyan, Mryglod and Folk 2003, λ = 0.1931833…).
+    /// The second-order integrator with the smallest error (Omelyan, Mryglod and Folk 2003, λ = 0.1931833…).
     #[default]
     Omelyan,
 }
@@ -30,7 +31,7 @@ lanefield_reference::named!(Integrator, "integrator": Leapfrog = "leapfrog", Ome
 /// λ of [`Integrator::Omelyan`].
 const LAMBDA: f64 = 0.193_183_327_503_783_6;
 
-/// What trajectories are of.
+/// The parameters of a trajectory.
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[allow(missing_docs, reason = "the names say it")]
 pub struct HmcParameters {
@@ -42,14 +43,14 @@ pub struct HmcParameters {
     pub length: f64,
 }
 
-/// Why a field is not evolved. Messages are fragments.
+/// Why a field cannot be evolved. Messages are fragments.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the messages name the fields")]
 pub enum HmcError {
     #[error("{what} is {value}: expected {expected}")]
     Parameter { what: &'static str, value: f64, expected: &'static str },
-    #[error("trajectory {0} has no random numbers of its own: they are numbered from 0 to {last}; go on with another seed", last = MOST_TRAJECTORIES - 1)]
+    #[error("trajectory {0} has no random numbers of its own: they are numbered from 0 to {last}; continue with another seed", last = MOST_TRAJECTORIES - 1)]
     Trajectories(u64),
     #[error(transparent)]
     Field(#[from] GaugeFieldError),
@@ -57,16 +58,16 @@ pub enum HmcError {
     Backend(#[from] BackendError),
 }
 
-/// A trajectory that was made.
+/// The result of a trajectory.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Trajectory {
-    /// H at its end less H at its beginning.
+    /// H at the end minus H at the start.
     pub energy_difference: f64,
-    /// Whether its end was taken.
+    /// Whether the trajectory was accepted.
     pub accepted: bool,
 }
 
-/// A gauge field in its evolution, on a backend, in f64.
+/// A gauge field under hybrid Monte Carlo, on a backend, in f64.
 pub struct Hmc<'b, B: Backend> {
     field: GaugeField<'b, B>,
     parameters: HmcParameters,
@@ -79,7 +80,7 @@ pub struct Hmc<'b, B: Backend> {
 }
 
 impl<'b, B: Backend> Hmc<'b, B> {
-    /// A field after so many trajectories. `lanes` changes no bit.
+    /// Starts from a field after `trajectories` trajectories. `lanes` changes no bit.
     pub fn new(
         backend: &'b B,
         configuration: &Configuration,
@@ -90,7 +91,7 @@ impl<'b, B: Backend> Hmc<'b, B> {
         let refuse = |what, value, expected| Err(HmcError::Parameter { what, value, expected });
         let HmcParameters { beta, steps, length, .. } = parameters;
         if !(beta >= 0.0 && beta.is_finite()) {
-            return refuse("beta", beta, "a finite number from 0 on");
+            return refuse("beta", beta, "a finite number, at least 0");
         }
         if steps == 0 {
             return refuse("the number of steps", 0.0, "at least 1");
@@ -106,7 +107,7 @@ impl<'b, B: Backend> Hmc<'b, B> {
         Ok(Self { field, parameters, momenta, staples, before, parts, trajectory })
     }
 
-    /// Trajectories that were made: the number of the next one.
+    /// Trajectories done so far, which is the number of the next one.
     pub fn trajectories(&self) -> u64 {
         u64::from(self.trajectory)
     }
@@ -116,7 +117,7 @@ impl<'b, B: Backend> Hmc<'b, B> {
         &self.field
     }
 
-    /// Makes a trajectory, and takes its end or goes back to its beginning.
+    /// Computes a trajectory, and accepts its end or restores its start.
     pub fn trajectory(&mut self) -> Result<Trajectory, HmcError> {
         ensure!(self.trajectory < MOST_TRAJECTORIES, HmcError::Trajectories(self.trajectories()));
         let HmcParameters { seed, .. } = self.parameters;
@@ -128,7 +129,7 @@ impl<'b, B: Backend> Hmc<'b, B> {
         self.integrate(1.0)?;
         let energy_difference = self.energy()? - at_start;
         let threshold = uniform(seed, Stream::Metropolis, u64::from(self.trajectory), 0);
-        // An energy that is no number is not taken.
+        // An energy that is NaN is rejected.
         let accepted = energy_difference <= 0.0 || threshold < libm::exp(-energy_difference);
         if !accepted {
             self.field.set(&self.before)?;
@@ -137,14 +138,14 @@ impl<'b, B: Backend> Hmc<'b, B> {
         Ok(Trajectory { energy_difference, accepted })
     }
 
-    /// Draws the momenta of the next trajectory and goes along a part of it, 1 for all, without Metropolis' test; returns how much H has changed. To see what an
-    /// integrator does.
+    /// Draws the momenta of the next trajectory and integrates a fraction `part` of it, without a Metropolis test. Returns the change of H. Use it
+    /// to study an integrator.
     pub fn along(&mut self, part: f64) -> Result<f64, HmcError> {
         self.draw_momenta()?;
         self.change(part)
     }
 
-    /// Goes back, with the momenta that there are.
+    /// Integrates backwards with the current momenta.
     pub fn back(&mut self, part: f64) -> Result<f64, HmcError> {
         self.change(-part)
     }
@@ -155,11 +156,11 @@ impl<'b, B: Backend> Hmc<'b, B> {
         Ok(self.energy()? - before)
     }
 
-    /// New momenta, of the next trajectory.
+    /// Draws the momenta of the next trajectory.
     fn draw_momenta(&mut self) -> Result<(), BackendError> {
         for (direction, momentum) in Direction::ALL.into_iter().zip(&mut self.momenta) {
             let event = self.trajectory * DIMENSIONS as u32 + direction.index() as u32;
-            // What is left of a trajectory that went wrong may be no numbers.
+            // A failed trajectory may have left NaNs in the fields.
             self.field.backend.clear(momentum)?;
             self.field.backend.random_momentum(momentum, (0.0, 1.0), self.parameters.seed, event)?;
         }
@@ -168,7 +169,7 @@ impl<'b, B: Backend> Hmc<'b, B> {
 
     /// H = −Σ tr P² − (β/3) Σ (c0 Re tr plaquette + c1 Re tr rectangle).
     fn energy(&mut self) -> Result<f64, HmcError> {
-        /// Plaquettes a site, and rectangles.
+        /// Plaquettes and rectangles per site.
         const LOOPS: [f64; 2] = [6.0, 12.0];
         let HmcParameters { action, beta, .. } = self.parameters;
         let mut energy = 0.0;
@@ -183,7 +184,7 @@ impl<'b, B: Backend> Hmc<'b, B> {
         Ok(energy)
     }
 
-    /// Goes along a trajectory, or back along it where `direction` is −1.
+    /// Integrates along a trajectory, or back along it if `direction` is −1.
     fn integrate(&mut self, direction: f64) -> Result<(), BackendError> {
         let HmcParameters { integrator, steps, length, .. } = self.parameters;
         let step = direction * length / steps as f64;

@@ -1,5 +1,6 @@
-//! Energy density and topological charge of an improved field strength, F = 4/3 · F(1×1) − 1/12 · F(2×2) of the clovers of squares of one and of two steps,
-//! whose errors of second order in the lattice spacing cancel (after Bilson-Thompson, Leinweber and Williams, Ann. Phys. 304 (2003) 1).
+//! Energy density and topological charge of an improved field strength, F = 4/3 · F(1×1) − 1/12 · F(2×2). The clovers consist of squares with sides
+//! of one and of two steps, whose errors of second order in the lattice spacing cancel (after Bilson-Thompson, Leinweber and Williams, Ann. Phys.
+//! 304 (2003) 1).
 
 use lanefield_reference::layout::{DIMENSIONS, Direction, Leg};
 
@@ -25,7 +26,7 @@ impl<B: Backend> GaugeField<'_, B> {
         })
     }
 
-    /// The clover of squares of two steps in a plane, of lines of two links.
+    /// The clover of 2×2 squares in a plane, from lines of two links.
     fn wide_strength(
         &self,
         strength: &mut LinkField<B>,

@@ -1,4 +1,4 @@
-//! The links of a gauge field on a backend: a field of colour matrices for each direction, on all sites or on those of one parity.
+//! The links of a gauge field on a backend: one field of colour matrices per direction, on all sites or on those of one parity.
 
 use lanefield_reference::field::FieldError;
 use lanefield_reference::gauge::NearCoordinate;
@@ -12,7 +12,7 @@ use crate::backend::{BackendError, FieldOn, HostField, Memory};
 /// Complex words of a link.
 const LINK_WORDS: usize = 9;
 
-/// The links of all directions on a backend, on the sites of a lattice, or of one parity.
+/// The links of all directions on a backend, on the full lattice or on one parity.
 pub struct LinkFields<B: Memory + ?Sized, R: Vectors> {
     fields: [FieldOn<B, R, ColourMatrix>; DIMENSIONS],
 }
@@ -41,7 +41,7 @@ impl<B: Memory + ?Sized, R: Vectors> LinkFields<B, R> {
         Ok(Self { fields: [x?, y?, z?, t?] })
     }
 
-    /// Links that are on the backend already.
+    /// From links that are on the backend already.
     pub(super) fn of(fields: [FieldOn<B, R, ColourMatrix>; DIMENSIONS]) -> Self {
         Self { fields }
     }
@@ -51,7 +51,7 @@ impl<B: Memory + ?Sized, R: Vectors> LinkFields<B, R> {
         &self.fields[direction.index()]
     }
 
-    /// The links in a direction, to be written.
+    /// The links in a direction, mutably.
     pub(crate) fn along_mut(&mut self, direction: Direction) -> &mut FieldOn<B, R, ColourMatrix> {
         &mut self.fields[direction.index()]
     }
@@ -61,7 +61,7 @@ impl<B: Memory + ?Sized, R: Vectors> LinkFields<B, R> {
         self.fields.each_ref()
     }
 
-    /// The links on the host, with those of other parts as far as they are read. `of`: the links of all sites, or of both parities.
+    /// The links on the host, with those of neighbouring ranks that are read. `of`: the links of all sites, or of both parities.
     pub(crate) fn on_host(of: &[&Self], backend: &B, reach: Reach) -> Result<HostLinks, BackendError> {
         let mut fields = Vec::with_capacity(of.len() * DIMENSIONS);
         for links in of {
@@ -78,7 +78,7 @@ impl<B: Memory + ?Sized, R: Vectors> LinkFields<B, R> {
         })
     }
 
-    /// The links as a configuration: of fields on all sites, or of both parities. On parts of a lattice all ranks call it.
+    /// The links as a configuration, from fields on all sites or on both parities. On ranks, all ranks must call it.
     pub(crate) fn configuration(of: &[&Self], backend: &B) -> Result<Configuration, BackendError> {
         let links = Self::on_host(of, backend, Reach::Corners)?;
         Configuration::from_near_sites(links.lattice.extents(), |x, words| {
@@ -92,9 +92,9 @@ impl<B: Memory + ?Sized, R: Vectors> LinkFields<B, R> {
 
 pub(crate) struct HostLinks {
     lattice: Lattice,
-    /// Which sites, and where they lie.
+    /// The sites, and where they are stored.
     ghosts: Vec<(Sites, GhostSites)>,
-    /// Of each of these sites four.
+    /// Four fields for each of these sets of sites.
     fields: Vec<HostField>,
 }
 

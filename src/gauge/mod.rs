@@ -1,10 +1,10 @@
-//! Gauge fields on a backend: their evolution, and what is measured on them.
+//! Gauge fields on a backend: their evolution, and the observables that are measured on them.
 //!
 //! | file | subject |
 //! |---|---|
 //! | `links.rs` | links on a backend |
-//! | `field.rs` | those of all sites, in f64 |
-//! | `staples.rs` | what multiplies links in an action |
+//! | `field.rs` | a gauge field on all sites, in f64 |
+//! | `staples.rs` | staples of an action |
 //! | `observables.rs`, `improved.rs` | plaquettes, energy density, topological charge, also improved; Polyakov and Wilson loops |
 //! | `flow.rs`, `scales.rs` | the gradient flow, and the scales t₀ and w₀ |
 //! | `smear.rs` | stout, APE and HYP smearing |
@@ -58,7 +58,7 @@ pub use scales::{FlowPoint, REFERENCE, reference_time, reference_width};
 pub use smear::Smearing;
 pub use staples::Action;
 
-/// Why a gauge field could not be made, evolved or measured. Messages are fragments.
+/// Why a gauge field could not be created, evolved or measured. Messages are fragments.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the messages name the fields")]
@@ -67,15 +67,15 @@ pub enum GaugeFieldError {
     Backend(#[from] BackendError),
     #[error(transparent)]
     Configuration(#[from] GaugeError),
-    #[error("a flow takes steps greater than 0 and at most {LARGEST_STEP}, not {step}")]
+    #[error("invalid flow step {step}: expected a number above 0 and at most {LARGEST_STEP}")]
     Step { step: f64 },
     #[error(
-        "steps of an adaptive flow meet a tolerance greater than 0 and finite, not {tolerance:e}: at t = {time} a step would be {step:e}"
+        "no step of the adaptive flow meets the tolerance {tolerance:e} at t = {time}, where the next step would be {step:e}: expected a finite tolerance above 0"
     )]
     Tolerance { tolerance: f64, time: f64, step: f64 },
-    #[error("{what} of {kind} smearing is a number from {least} to {most}, not {value}")]
+    #[error("invalid {what} {value} of {kind} smearing: expected a number from {least} to {most}")]
     Coefficient { kind: &'static str, what: &'static str, value: f64, least: f64, most: f64 },
-    #[error("loops of {given} steps on {extents}: give 1 to {most}")]
+    #[error("loops of {given} steps do not fit {extents}: expected 1 to {most}")]
     Loops { given: usize, extents: String, most: usize },
 }
 

@@ -1,4 +1,4 @@
-//! What is measured on a gauge field (`docs/arithmetic.md` §21): plaquettes, rectangles, energy density and topological charge of the clover field strength,
+//! Gauge observables (`docs/arithmetic.md` §21): plaquettes, rectangles, energy density and topological charge of the clover field strength,
 //! Polyakov and Wilson loops. Sums over sites are exact and rounded once, so that no bit depends on the backend.
 
 use std::f64::consts::PI;
@@ -20,28 +20,28 @@ pub(super) const PLANES: [(Direction, Direction); 6] = [
     (Direction::Y, Direction::T),
     (Direction::Z, Direction::T),
 ];
-/// How many of them lie in space.
+/// How many of them are in space.
 const SPATIAL: usize = 3;
 
-/// Averages of Re tr / 3 over loops: of all planes, of those in space, and of those with time.
+/// Averages of Re tr / 3 over loops: over all planes, over the planes in space, and over those with time.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct OfPlanes {
-    /// Of all planes.
+    /// Over all planes.
     pub all: f64,
-    /// Of xy, xz and yz.
+    /// Over xy, xz and yz.
     pub spatial: f64,
-    /// Of xt, yt and zt.
+    /// Over xt, yt and zt.
     pub temporal: f64,
 }
 
-/// Of the clover field strength.
+/// Observables of the clover field strength.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct CloverObservables {
     /// Energy density of the planes with time, −Σ tr F², averaged over sites.
     pub temporal: f64,
-    /// Of the planes in space.
+    /// Energy density of the planes in space, likewise.
     pub spatial: f64,
-    /// The topological charge: 1/(32π²) Σ ε_μνρσ tr F_μν F_ρσ of Hermitian F.
+    /// The topological charge, 1/(32π²) Σ ε_μνρσ tr F_μν F_ρσ with Hermitian F.
     pub charge: f64,
 }
 
@@ -61,7 +61,7 @@ impl<B: Backend> GaugeField<'_, B> {
         [self.links.along(mu), self.links.along(nu)]
     }
 
-    /// Averages over planes of sums of `loops` loops a site and plane.
+    /// Averages over planes, from sums with `loops` loops per site and plane.
     fn of_planes(
         &self,
         loops: f64,
@@ -94,12 +94,13 @@ impl<B: Backend> GaugeField<'_, B> {
         })
     }
 
-    /// Average plaquettes. That of all planes has the bits of [`Configuration::plaquette`](lanefield_reference::gauge::Configuration::plaquette).
+    /// Average plaquettes. The average over all planes has the bits of
+    /// [`Configuration::plaquette`](lanefield_reference::gauge::Configuration::plaquette).
     pub fn plaquettes(&self) -> Result<OfPlanes, GaugeFieldError> {
         self.of_planes(1.0, |plane| self.backend.plaquette_sum(&self.stencil, plane, self.along(plane)))
     }
 
-    /// Average rectangles of 1 by 2, of both orientations in each plane.
+    /// Average rectangles of 1 by 2, in both orientations in each plane.
     pub fn rectangles(&self) -> Result<OfPlanes, GaugeFieldError> {
         self.of_planes(2.0, |(mu, nu)| {
             let mut sum = self.backend.rectangle_sum(&self.stencil, (mu, nu), self.along((mu, nu)))?;
@@ -108,7 +109,7 @@ impl<B: Backend> GaugeField<'_, B> {
         })
     }
 
-    /// Energy density and topological charge of the clover field strength. The sums of the planes are rounded each, then added in their order.
+    /// Energy density and topological charge of the clover field strength. The sum of each plane is rounded, then the planes are added in order.
     pub fn clover(&self) -> Result<CloverObservables, GaugeFieldError> {
         self.clover_of(|strength, plane| {
             self.backend.clover_leaves(strength, &self.stencil, PLANES[plane], self.along(PLANES[plane]))?;
@@ -116,7 +117,7 @@ impl<B: Backend> GaugeField<'_, B> {
         })
     }
 
-    /// The same of a field strength, which is made of each of [`PLANES`].
+    /// The same for a field strength that `strength` computes for each of [`PLANES`].
     pub(super) fn clover_of(
         &self,
         mut strength: impl FnMut(&mut LinkField<B>, usize) -> Result<(), GaugeFieldError>,
@@ -124,7 +125,7 @@ impl<B: Backend> GaugeField<'_, B> {
         let backend = self.backend;
         let (mut energy, mut charge) = ([0.0; 2], 0.0);
         let (mut first, mut second) = (self.zeros()?, self.zeros()?);
-        // Each plane in space with the plane that it has no direction in common with, and the sign of the permutation.
+        // Each plane in space with the plane that shares no direction with it, and the sign of the permutation.
         for (space, time, sign) in [(0, 5, 1.0), (1, 4, -1.0), (2, 3, 1.0)] {
             strength(&mut first, space)?;
             strength(&mut second, time)?;
@@ -139,7 +140,7 @@ impl<B: Backend> GaugeField<'_, B> {
         })
     }
 
-    /// The Polyakov loop in a direction: the average of tr / 3 over all sites, of which those along a loop see the same one.
+    /// The Polyakov loop in a direction: the average of tr / 3 over all sites. Sites along one loop contribute the same value.
     pub fn polyakov_loop(&self, direction: Direction) -> Result<Complex<f64>, GaugeFieldError> {
         let line = self.line(direction, self.lattice.extents().global()[direction.index()])?;
         let sums = self.backend.sum(&line, Sum::Exact)?;
@@ -147,7 +148,7 @@ impl<B: Backend> GaugeField<'_, B> {
         Ok(trace / (3.0 * self.volume()))
     }
 
-    /// The product of so many links along a direction, from each site on.
+    /// The product of `length` links along a direction, starting at each site.
     pub(super) fn line(&self, direction: Direction, length: usize) -> Result<LinkField<B>, BackendError> {
         let links = self.links.along(direction);
         let (mut line, mut longer) = (self.zeros()?, self.zeros()?);
@@ -159,7 +160,7 @@ impl<B: Backend> GaugeField<'_, B> {
         Ok(line)
     }
 
-    /// What a field has so many steps along a leg away.
+    /// The field shifted by a number of steps along a leg.
     pub(super) fn shifted_by(
         &self,
         field: &LinkField<B>,
@@ -175,16 +176,17 @@ impl<B: Backend> GaugeField<'_, B> {
         Ok(shifted)
     }
 
-    /// Wilson loops W(r, t) on the axes, r = 1 … `most_r` along x, y and z, t = 1 … `most_t` along time: Re tr / 3, averaged over sites and the three
-    /// directions. Row r − 1 has those of all t.
+    /// Wilson loops W(r, t) on the axes, for r = 1 … `most_r` along x, y and z and t = 1 … `most_t` along time: Re tr / 3, averaged over sites and
+    /// the three directions. Row r − 1 has those of all t.
     ///
     /// # Errors
-    /// [`GaugeFieldError::Loops`] of loops that are longer than the lattice; what the backend reports.
+    /// [`GaugeFieldError::Loops`] if loops are longer than the lattice; backend errors.
     pub fn wilson_loops(&self, most_r: usize, most_t: usize) -> Result<Vec<Vec<f64>>, GaugeFieldError> {
         self.wilson_loops_while(most_r, most_t, || true).map(Option::unwrap_or_default)
     }
 
-    /// As [`Self::wilson_loops`], as long as `goes_on`, which is asked for each time and direction; none if it does not.
+    /// Like [`Self::wilson_loops`], while `goes_on` returns true. It is called for each time and direction; the result is `None` if it returns
+    /// false.
     pub fn wilson_loops_while(
         &self,
         most_r: usize,
@@ -204,7 +206,7 @@ impl<B: Backend> GaugeField<'_, B> {
                 if !goes_on() {
                     return Ok(None);
                 }
-                // Lines along time, and the same r steps away; lines along space, and the same t steps later.
+                // Lines along time, and the same lines r steps away; lines along space, and the same lines t steps later.
                 let times = self.line(Direction::T, t)?;
                 let (mut away, mut spare) = (self.zeros()?, self.zeros()?);
                 backend.copy(&mut away, &times)?;

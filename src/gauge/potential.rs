@@ -1,11 +1,11 @@
-//! The static potential of Wilson loops, its fit by V₀ − α/r + σ r, and Sommer's scale r₀ (R. Sommer, Nucl. Phys. B 411 (1994) 839).
+//! The static potential from Wilson loops, its fit by V₀ − α/r + σ r, and the Sommer scale r₀ (R. Sommer, Nucl. Phys. B 411 (1994) 839).
 
 use nalgebra::{Matrix3, Vector3};
 
 /// r² dV/dr at r₀.
 pub(crate) const SOMMER: f64 = 1.65;
 
-/// V(r) = ln [W(r, t) / W(r, t + 1)]; None unless both loops are positive.
+/// V(r) = ln [W(r, t) / W(r, t + 1)]; `None` unless both loops are positive.
 pub fn potential(earlier: f64, later: f64) -> Option<f64> {
     (earlier > 0.0 && later > 0.0).then(|| libm::log(earlier / later)).filter(|v| v.is_finite())
 }
@@ -17,7 +17,7 @@ pub struct PotentialPoint {
     pub distance: f64,
     /// a V.
     pub potential: f64,
-    /// Its error, by which it is weighed.
+    /// The error of the potential, which sets its weight.
     pub error: f64,
 }
 
@@ -33,7 +33,8 @@ pub struct Cornell {
 }
 
 impl Cornell {
-    /// The least squares, each point weighed by its error alone. None of fewer than three distances, or of errors that are not positive.
+    /// The least-squares fit, each point weighted by its own error alone. `None` if there are fewer than three distances, or errors that are not
+    /// positive.
     pub fn fit(points: &[PotentialPoint]) -> Option<Self> {
         let mut normal = Matrix3::zeros();
         let mut right = Vector3::zeros();
@@ -58,7 +59,7 @@ impl Cornell {
         points.iter().map(of_point).fold(0.0, |sum, square| sum + square)
     }
 
-    /// r₀ / a = √((1.65 − α) / σ); None of a potential that does not confine.
+    /// r₀ / a = √((1.65 − α) / σ); `None` if the potential does not confine.
     pub fn sommer(&self) -> Option<f64> {
         let square = (SOMMER - self.coulomb) / self.tension;
         (square > 0.0).then(|| square.sqrt())

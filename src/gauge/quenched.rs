@@ -1,6 +1,6 @@
-//! Ensembles of the pure gauge theory by heat bath and overrelaxation (`docs/arithmetic.md` §23): a sweep goes through both parities and the four
-//! directions. What a sweep makes of a field is a function of the field, the seed and the number of the sweep: the same on every backend, for all lanes and on
-//! any number of ranks, and a run that goes on from a stored field has the bits of one that was never ended.
+//! Ensembles of pure gauge theory by heat bath and overrelaxation (`docs/arithmetic.md` §23): a sweep updates both parities and the four directions.
+//! The result of a sweep depends only on the field, the seed and the number of the sweep. It is the same on every backend, for all lane layouts and
+//! on any number of ranks, and a run that resumes from a stored field has the bits of one that was never interrupted.
 
 use lanefield_reference::ensure;
 use lanefield_reference::layout::{DIMENSIONS, LayoutError, Stencil};
@@ -13,29 +13,29 @@ use crate::backend::{Backend, BackendError, FieldOn};
 use crate::kernel::heat_bath::{Draw, HeatBathKernels as _};
 use crate::kernel::staples::StaplesKernels as _;
 
-/// Sweeps are numbered below this: an event of the random numbers is a sweep and a direction.
+/// Sweep numbers are less than this: a sweep and a direction make one event of the random numbers.
 pub(crate) const MOST_SWEEPS: u32 = 1 << 22;
 
-/// What an ensemble is of.
+/// The parameters of an ensemble.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct QuenchedParameters {
-    /// β of Wilson's action β Σ (1 − Re tr U_p / 3), or of another action in its place.
+    /// β of Wilson's action β Σ (1 − Re tr U_p / 3), or that of another action.
     pub beta: f64,
-    /// Overrelaxation sweeps after each one of the heat bath.
+    /// Overrelaxation sweeps after each heat bath sweep.
     pub overrelaxations: usize,
     /// Seed of the random numbers.
     pub seed: u64,
 }
 
 impl QuenchedParameters {
-    /// The number of the next sweep, after so many, with parameters that there are.
+    /// Checks the parameters. Returns the number of the next sweep, after `sweep` sweeps.
     pub(super) fn check(&self, sweep: u64) -> Result<u32, QuenchedError> {
         ensure!(self.beta >= 0.0 && self.beta.is_finite(), QuenchedError::Beta(self.beta));
         let next = u32::try_from(sweep).ok().filter(|next| *next <= MOST_SWEEPS);
         next.ok_or(QuenchedError::Sweeps(sweep))
     }
 
-    /// What is done in a sweep to all links, one after the other: the heat bath, then overrelaxations.
+    /// The updates of all links in one sweep, in order: the heat bath, then overrelaxation.
     pub(super) fn updates(&self, sweep: u32) -> Result<impl Iterator<Item = QuenchedUpdate> + use<>, QuenchedError> {
         ensure!(sweep < MOST_SWEEPS, QuenchedError::Sweeps(u64::from(sweep)));
         let Self { beta, seed, overrelaxations } = *self;
@@ -44,17 +44,17 @@ impl QuenchedParameters {
     }
 }
 
-/// What is done to a link in the field of its staples.
+/// An update of a link in the field of its staples.
 #[derive(Clone, Copy)]
 pub(super) enum QuenchedUpdate {
-    /// Drawn anew; the event is that of the first direction.
+    /// A new link is drawn; the event is that of the first direction.
     HeatBath(Draw),
-    /// Reflected.
+    /// The link is reflected.
     Overrelaxation,
 }
 
 impl QuenchedUpdate {
-    /// Does it to links of a direction that are not in the staples of each other.
+    /// Updates links of one direction that are not in each other's staples.
     pub(super) fn of<B: Backend, R: Vectors>(
         self,
         backend: &B,
@@ -72,14 +72,14 @@ impl QuenchedUpdate {
     }
 }
 
-/// Why a field is not evolved. Messages are fragments.
+/// Why a field cannot be evolved. Messages are fragments.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the messages name the fields")]
 pub enum QuenchedError {
-    #[error("beta {0} is out of range: expected a finite number from 0 on")]
+    #[error("beta {0} is out of range: expected a finite number, at least 0")]
     Beta(f64),
-    #[error("sweep {0} has no random numbers of its own: sweeps are numbered from 0 to {last}; go on with another seed", last = MOST_SWEEPS - 1)]
+    #[error("sweep {0} has no random numbers of its own: sweeps are numbered from 0 to {last}; continue with another seed", last = MOST_SWEEPS - 1)]
     Sweeps(u64),
     #[error("a heat bath of an action with rectangles needs a lattice whose extents are multiples of 4, not {extents}")]
     Sublattices { extents: String },
@@ -91,12 +91,12 @@ pub enum QuenchedError {
     Backend(#[from] BackendError),
 }
 
-/// A gauge field in its evolution, on a backend, in precision `R`.
+/// A gauge field under heat bath and overrelaxation, on a backend, in precision `R`.
 pub struct Quenched<'b, B: Backend, R: Vectors> {
     backend: &'b B,
     parameters: QuenchedParameters,
     lattice: Lattice,
-    /// By parity, as all that follows.
+    /// By parity, as are all fields below.
     links: [LinkFields<B, R>; 2],
     stencils: [B::Table; 2],
     staples: [FieldOn<B, R, ColourMatrix>; 2],
@@ -107,7 +107,7 @@ pub struct Quenched<'b, B: Backend, R: Vectors> {
 const PARITIES: [Parity; 2] = [Parity::Even, Parity::Odd];
 
 impl<'b, B: Backend, R: Vectors> Quenched<'b, B, R> {
-    /// A field after `sweep` sweeps. `lanes` changes no bit.
+    /// Starts from a field after `sweep` sweeps. `lanes` changes no bit.
     pub fn new(
         backend: &'b B,
         configuration: &Configuration,
@@ -133,12 +133,12 @@ impl<'b, B: Backend, R: Vectors> Quenched<'b, B, R> {
         })
     }
 
-    /// Sweeps that were done: the number of the next one.
+    /// Sweeps done so far, which is the number of the next one.
     pub fn sweeps(&self) -> u64 {
         u64::from(self.sweep)
     }
 
-    /// One sweep of the heat bath, and those of overrelaxation after it.
+    /// One heat bath sweep, and the overrelaxation sweeps after it.
     pub fn sweep(&mut self) -> Result<(), QuenchedError> {
         for update in self.parameters.updates(self.sweep)? {
             for parity in [0, 1] {
@@ -158,10 +158,10 @@ impl<'b, B: Backend, R: Vectors> Quenched<'b, B, R> {
         self.backend.staple_sum(&mut self.staples[parity], &self.stencils[parity], links, direction)
     }
 
-    /// The average plaquette, 1 of unit links: the exact sum, rounded once for each parity and direction.
+    /// The average plaquette, which is 1 for unit links: an exact sum, rounded once for each parity and direction.
     pub fn plaquette(&mut self) -> Result<f64, BackendError> {
         const COLOURS: f64 = 3.0;
-        /// Plaquettes that a link is part of.
+        /// The number of plaquettes that contain a link.
         const PLAQUETTES: f64 = 6.0;
         let mut energy = 0.0;
         for parity in [0, 1] {
@@ -174,7 +174,7 @@ impl<'b, B: Backend, R: Vectors> Quenched<'b, B, R> {
         Ok(energy / (COLOURS * PLAQUETTES * links))
     }
 
-    /// The field.
+    /// Downloads the field.
     pub fn configuration(&self) -> Result<Configuration, QuenchedError> {
         Ok(LinkFields::configuration(&self.links.each_ref(), self.backend)?)
     }

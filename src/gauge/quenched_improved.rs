@@ -1,6 +1,7 @@
-//! Ensembles of gauge actions with rectangles (`docs/arithmetic.md` §23). Links of one direction are in a rectangle with each other up to two sites apart, so
-//! that a direction is updated on four sublattices, one after the other: those of Σ_ν x_ν + x_μ mod 4, on which no two links are part of the same loop.
-//! The staples are those of all sites; where links stay they are made 0, by which a heat bath and overrelaxation change nothing but rounding.
+//! Ensembles of gauge actions with rectangles (`docs/arithmetic.md` §23). Links of one direction share a rectangle if they are at most two sites
+//! apart. A direction is therefore updated on four sublattices, one after the other: those of Σ_ν x_ν + x_μ mod 4, on which no two links are part of
+//! the same loop. Staples are computed at all sites, and set to 0 where links must not change: with zero staples, heat bath and overrelaxation
+//! change a link only by rounding.
 
 use lanefield_reference::object::ColourMatrix;
 use lanefield_reference::prelude::*;
@@ -14,14 +15,14 @@ use crate::kernel::gauge_fixing::GaugeFixingKernels as _;
 /// Sublattices of a direction.
 const SUBLATTICES: usize = 4;
 
-/// A gauge field with an action with rectangles in its evolution, on a backend, in f64.
+/// A gauge field under heat bath and overrelaxation with an action that has rectangles, on a backend, in f64.
 pub struct QuenchedImproved<'b, B: Backend> {
     field: GaugeField<'b, B>,
     action: Action,
     parameters: QuenchedParameters,
     staples: LinkField<B>,
     parts: Option<StapleParts<B>>,
-    /// Of each sublattice of each direction 1 at its sites, and 0 elsewhere.
+    /// For each sublattice of each direction: 1 on its sites, 0 elsewhere.
     sublattices: Vec<[LinkField<B>; SUBLATTICES]>,
     /// 1 at all sites.
     unit: LinkField<B>,
@@ -30,7 +31,7 @@ pub struct QuenchedImproved<'b, B: Backend> {
 }
 
 impl<'b, B: Backend> QuenchedImproved<'b, B> {
-    /// A field after `sweep` sweeps. `lanes` changes no bit.
+    /// Starts from a field after `sweep` sweeps. `lanes` changes no bit.
     pub fn new(
         backend: &'b B,
         configuration: &Configuration,
@@ -67,7 +68,7 @@ impl<'b, B: Backend> QuenchedImproved<'b, B> {
         Ok(Self { field, action, parameters, staples, parts, sublattices, unit, sweep })
     }
 
-    /// Sweeps that were done: the number of the next one.
+    /// Sweeps done so far, which is the number of the next one.
     pub fn sweeps(&self) -> u64 {
         u64::from(self.sweep)
     }
@@ -77,9 +78,9 @@ impl<'b, B: Backend> QuenchedImproved<'b, B> {
         &self.field
     }
 
-    /// One sweep of the heat bath, and those of overrelaxation after it.
+    /// One heat bath sweep, and the overrelaxation sweeps after it.
     pub fn sweep(&mut self) -> Result<(), QuenchedError> {
-        // The sublattices of a direction have no site in common: each draws its own numbers of an event.
+        // The sublattices of a direction have no site in common, so each draws different numbers of the same event.
         for update in self.parameters.updates(self.sweep)? {
             self.each(update)?;
         }

@@ -1,4 +1,4 @@
-//! The reference scales t₀ and w₀ of a gradient flow, from the energy density at its times.
+//! The reference scales t₀ and w₀ of a gradient flow, from the energy density along the flow.
 
 /// t²E = 0.3 at t₀, and t d/dt t²E = 0.3 at w₀².
 pub const REFERENCE: f64 = 0.3;
@@ -12,14 +12,14 @@ pub struct FlowPoint {
     pub energy: f64,
 }
 
-/// t₀ / a²: the first time at which t²E is 0.3, on the cubic through the four points about it. None where the flow has not come so far.
+/// t₀ / a²: the first time at which t²E is 0.3, from the cubic through the four nearest points. `None` if the flow has not reached it.
 pub fn reference_time(points: &[FlowPoint]) -> Option<f64> {
     let values: Vec<_> = points.iter().map(|point| (point.time, point.time * point.time * point.energy)).collect();
     crossing(&values)
 }
 
-/// w₀ / a: the root of the first time at which t d/dt t²E is 0.3, with the derivative of the cubic through the four points about each. None where the flow has
-/// not come so far.
+/// w₀ / a: the square root of the first time at which t d/dt t²E is 0.3. The derivative is that of the cubic through the four points around each.
+/// `None` if the flow has not reached it.
 pub fn reference_width(points: &[FlowPoint]) -> Option<f64> {
     let values: Vec<_> = points.iter().map(|point| (point.time, point.time * point.time * point.energy)).collect();
     let derived = (0..values.len()).map(|k| {
@@ -29,7 +29,7 @@ pub fn reference_width(points: &[FlowPoint]) -> Option<f64> {
     crossing(&derived.collect::<Vec<_>>()).map(f64::sqrt)
 }
 
-/// The points about number k, four where there are as many.
+/// The points around number k: four, if there are that many.
 fn near(values: &[(f64, f64)], k: usize) -> &[(f64, f64)] {
     let first = k.saturating_sub(1).min(values.len().saturating_sub(4));
     &values[first..values.len().min(first + 4)]
@@ -51,7 +51,7 @@ fn cubic(points: &[(f64, f64)], x: f64) -> (f64, f64) {
     (value, slope)
 }
 
-/// Where the values first reach the reference from below.
+/// The point at which the values first reach the reference from below.
 fn crossing(values: &[(f64, f64)]) -> Option<f64> {
     let k = values.windows(2).position(|pair| pair[0].1 < REFERENCE && pair[1].1 >= REFERENCE)?;
     let (mut below, mut above) = (values[k].0, values[k + 1].0);

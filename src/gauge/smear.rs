@@ -1,6 +1,6 @@
-//! Smearing of a gauge field (`docs/arithmetic.md` §22): stout (Morningstar and Peardon, Phys. Rev. D 69 (2004) 054501), APE, and hypercubic (Hasenfratz
-//! and Knechtli, Phys. Rev. D 64 (2001) 034504). Projections to SU(3) by polar decomposition are those of the kernel `su3_projected`; those to the largest
-//! trace are searched on the host, link by link, so that their bits are the same everywhere, too.
+//! Smearing of a gauge field (`docs/arithmetic.md` §22): stout (Morningstar and Peardon, Phys. Rev. D 69 (2004) 054501), APE, and hypercubic
+//! (Hasenfratz and Knechtli, Phys. Rev. D 64 (2001) 034504). The kernel `su3_projected` projects to SU(3) by polar decomposition. Projections that
+//! maximise the trace are computed on the host, link by link, so that their bits are the same everywhere too.
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,11 +14,11 @@ use super::{Action, GaugeField, GaugeFieldError, LinkField};
 use crate::backend::{Backend, BackendError};
 use crate::kernel::prelude::*;
 
-/// A kind of smearing, with its coefficients, and how often it is done.
+/// A kind of smearing, with its coefficients and number of steps.
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[allow(missing_docs, reason = "the names say it")]
 pub enum Smearing {
-    /// Links times exp of ρ times the traceless anti-Hermitian part of staples·link†.
+    /// Links multiplied by exp of ρ times the traceless anti-Hermitian part of staples·link†.
     Stout {
         /// ρ, 0 to 1.
         rho: f64,
@@ -31,29 +31,29 @@ pub enum Smearing {
         steps: usize,
         projection: Projection,
     },
-    /// The same of the links in space, with the staples in space alone: (1 − α)·link + α/4·staples.
+    /// APE smearing of the spatial links with the spatial staples alone: the projection of (1 − α)·link + α/4·staples.
     SpatialApe {
         /// α, 0 to 1.
         alpha: f64,
         steps: usize,
         projection: Projection,
     },
-    /// Three levels of such sums, whose staples stay within the hypercubes that the link is part of.
+    /// Three levels of such sums, with staples that stay within the hypercubes that contain the link.
     Hyp {
-        /// α1, α2 and α3, 0 to 1: of the last level first.
+        /// α1, α2 and α3, 0 to 1; α1 belongs to the last level.
         alphas: [f64; 3],
         steps: usize,
         projection: Projection,
     },
 }
 
-/// The largest magnitude of ρ. Eigenvalues of Z are at most 8 in magnitude, since it is the traceless part of six unitary matrices: up to 8 the exponential is exact to
-/// rounding.
+/// The largest magnitude of ρ. Z is the traceless part of a sum of six unitary matrices, so its eigenvalues are at most 8 in magnitude. Up to 8 the
+/// exponential is exact to rounding.
 const LARGEST_RHO: f64 = 1.0;
 
 impl Smearing {
-    /// Up to which distance Wilson loops of smeared links are not those of a static potential: each step spreads links in time by one in space, so that two
-    /// lines overlap to twice the steps. 0 of links in space alone.
+    /// The distance up to which Wilson loops of smeared links are not those of a static potential. Each step spreads temporal links by one site in
+    /// space, so two lines overlap up to twice the number of steps. 0 if only spatial links are smeared.
     pub fn reach(&self) -> usize {
         match *self {
             Self::SpatialApe { .. } => 0,
@@ -61,7 +61,7 @@ impl Smearing {
         }
     }
 
-    /// How often it is done.
+    /// The number of steps.
     pub fn steps(&self) -> usize {
         let (Self::Stout { steps, .. }
         | Self::Ape { steps, .. }
@@ -70,7 +70,7 @@ impl Smearing {
         steps
     }
 
-    /// The same, done so often.
+    /// The same smearing with another number of steps.
     #[must_use]
     pub fn with_steps(mut self, number: usize) -> Self {
         let (Self::Stout { steps, .. }
@@ -81,7 +81,7 @@ impl Smearing {
         self
     }
 
-    /// What is projected to SU(3), and how; stout smearing projects nothing.
+    /// The kind of projection to SU(3); `None` for stout smearing, which needs none.
     pub fn projection(&self) -> Option<Projection> {
         match *self {
             Self::Stout { .. } => None,
@@ -91,7 +91,7 @@ impl Smearing {
         }
     }
 
-    /// Refuses coefficients that there are not.
+    /// Checks the ranges of the coefficients.
     pub fn check(&self) -> Result<(), GaugeFieldError> {
         let require = |kind, what, value: f64, [least, most]: [f64; 2]| match (least..=most).contains(&value) {
             true => Ok(()),
@@ -154,7 +154,7 @@ impl FromStr for Smearing {
 }
 
 impl<B: Backend> GaugeField<'_, B> {
-    /// Smears the links.
+    /// Smears the links in place.
     pub fn smear(&mut self, smearing: &Smearing) -> Result<(), GaugeFieldError> {
         smearing.check()?;
         match *smearing {
@@ -208,7 +208,7 @@ impl<B: Backend> GaugeField<'_, B> {
         Ok(())
     }
 
-    /// out = the projection of (1 − α)·links + c·(staples of `along`, between `sides`, of the planes μν that are named).
+    /// Writes to `out` the projection of (1 − α)·links + c·(staples of `along`, between `sides`, in the given planes μν).
     fn decorated(
         &self,
         mu: Direction,
@@ -232,7 +232,7 @@ impl<B: Backend> GaugeField<'_, B> {
             let taken = taken.to_vec();
             Direction::ALL.into_iter().filter(move |direction| !taken.contains(direction)).collect::<Vec<_>>()
         };
-        // innermost[μ][η]: links along μ with the staples in direction η alone. middle[μ][ν]: with those of all directions but ν.
+        // innermost[μ][η]: links along μ with the staples in direction η alone. middle[μ][ν]: with the staples of all directions but ν.
         let mut innermost: Vec<Vec<Option<LinkField<B>>>> = Vec::new();
         for mu in Direction::ALL {
             let mut row = Vec::new();
@@ -249,7 +249,7 @@ impl<B: Backend> GaugeField<'_, B> {
             for nu in Direction::ALL {
                 let mut planes = Vec::new();
                 for rho in others(&[mu, nu]) {
-                    // The one direction that neither the link, the excluded one nor the staple has.
+                    // The one direction that is neither that of the link, nor the excluded one, nor that of the staple.
                     for eta in others(&[mu, nu, rho]) {
                         let inner = |direction: Direction| innermost[direction.index()][eta.index()].as_ref();
                         if let (Some(side), Some(along), true) = (inner(rho), inner(mu), nu != mu) {
@@ -280,7 +280,7 @@ impl<B: Backend> GaugeField<'_, B> {
     }
 }
 
-/// out = the projection of v to SU(3).
+/// Writes the projection of v to SU(3) to `out`.
 fn project<B: Backend>(
     backend: &B,
     out: &mut LinkField<B>,
@@ -291,7 +291,7 @@ fn project<B: Backend>(
         return backend.su3_projected(out, v);
     }
     let mut field = backend.download(v)?;
-    // Of an outer site the words of all lanes lie together.
+    // The words of all lanes of an outer site are stored together.
     let lanes = field.lattice().nsimd();
     let osite = 2 * LINK_WORDS * lanes;
     let reals = field.reals_mut();
@@ -333,7 +333,7 @@ mod tests {
         assert!(error("ape:0.5,3,polarr").contains(",polar or ,max-re-tr"));
         assert!(error("gauss:0.1,3").contains("invalid smearing 'gauss:0.1,3'"));
         assert!("stout:1,3".parse::<Smearing>().is_ok());
-        assert_eq!(error("stout:1.5,3"), "ρ of stout smearing is a number from -1 to 1, not 1.5");
-        assert_eq!(error("hyp:0.75,NaN,0.3,1"), "α2 of HYP smearing is a number from 0 to 1, not NaN");
+        assert_eq!(error("stout:1.5,3"), "invalid ρ 1.5 of stout smearing: expected a number from -1 to 1");
+        assert_eq!(error("hyp:0.75,NaN,0.3,1"), "invalid α2 NaN of HYP smearing: expected a number from 0 to 1");
     }
 }

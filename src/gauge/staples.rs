@@ -1,4 +1,4 @@
-//! Gauge actions of plaquettes and rectangles, as what multiplies each link in them (`docs/arithmetic.md` §20).
+//! Gauge actions of plaquettes and rectangles, as the sum of staples that multiplies each link (`docs/arithmetic.md` §20).
 
 use lanefield_reference::layout::{DIMENSIONS, Direction};
 
@@ -9,12 +9,12 @@ use crate::kernel::prelude::*;
 /// An action, c0 · plaquettes + c1 · rectangles of 1 by 2, with c0 + 8 c1 = 1.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub enum Action {
-    /// Plaquettes alone.
+    /// Plaquettes only.
     #[default]
     Wilson,
-    /// c1 = −1/12: the tree-level improved one of Lüscher and Weisz.
+    /// c1 = −1/12: the tree-level improved action of Lüscher and Weisz.
     Symanzik,
-    /// c1 = −0.331: Iwasaki's.
+    /// c1 = −0.331: the Iwasaki action.
     Iwasaki,
 }
 
@@ -36,7 +36,7 @@ impl Action {
 
 lanefield_reference::named!(Action, "gauge action": Wilson = "wilson", Symanzik = "symanzik", Iwasaki = "iwasaki");
 
-/// Fields for the parts of rectangles.
+/// Temporary fields for the rectangles.
 pub(super) struct StapleParts<B: Backend> {
     up: LinkField<B>,
     down: LinkField<B>,
@@ -45,7 +45,7 @@ pub(super) struct StapleParts<B: Backend> {
 }
 
 impl<B: Backend> StapleParts<B> {
-    /// Those that an action needs.
+    /// The fields that an action needs; `None` if it has no rectangles.
     pub(super) fn of(field: &GaugeField<'_, B>, action: Action) -> Result<Option<Self>, BackendError> {
         if action.rectangle() == 0.0 {
             return Ok(None);
@@ -56,7 +56,8 @@ impl<B: Backend> StapleParts<B> {
 }
 
 impl<B: Backend> GaugeField<'_, B> {
-    /// What multiplies the links of each direction in an action: c0 · staples, plus c1 · what is left of the rectangles that the link is part of.
+    /// The matrices that multiply the links of each direction in an action: c0 · staples + c1 · the remaining five links of each rectangle that
+    /// contains the link.
     pub(super) fn staples(
         &self,
         sums: &mut [LinkField<B>; DIMENSIONS],
@@ -67,7 +68,7 @@ impl<B: Backend> GaugeField<'_, B> {
         all.try_for_each(|(mu, sum)| self.staples_of(mu, sum, action, parts))
     }
 
-    /// The same of one direction.
+    /// The same for one direction.
     pub(super) fn staples_of(
         &self,
         mu: Direction,
@@ -83,7 +84,7 @@ impl<B: Backend> GaugeField<'_, B> {
         others.try_for_each(|nu| self.add_rectangles(sum, (mu, nu), action.rectangle(), parts))
     }
 
-    /// Adds c · what is left of the rectangles of a plane that a link in direction μ is part of.
+    /// Adds c times the remaining links of the rectangles in a plane that contain a link in direction μ.
     fn add_rectangles(
         &self,
         sum: &mut LinkField<B>,
@@ -100,7 +101,7 @@ impl<B: Backend> GaugeField<'_, B> {
         }
         backend.staple_up(up, stencil, plane, 1.0, [v, u, v])?;
         backend.staple_down(down, stencil, plane, 1.0, [v, u, v])?;
-        // The sides of those that are two steps long in direction μ, ahead of the link and behind it.
+        // The sides of the rectangles that are two steps long in direction μ, ahead of the link and behind it.
         backend.staple_up(forward, stencil, (nu, mu), 1.0, [u, v, u])?;
         backend.staple_down(backward, stencil, (nu, mu), 1.0, [u, v, u])?;
         backend.staple_up(sum, stencil, plane, c, [v, up, v])?;

@@ -1,5 +1,5 @@
-//! Random bodies: an expression is a list of steps, each of which makes a complex number of those before it. The hunted kernels compute the expression that is
-//! set ([`set`]): recorded it is a kernel of a device, and on vectors of lanes the same on the CPU.
+//! Random kernel functions. An expression is a list of steps, each of which computes a complex number from earlier ones. The hunted kernels
+//! compute the expression that was [`set`]: the recorded kernel on a device, and the same on vectors of lanes on the CPU.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
@@ -21,7 +21,7 @@ macro_rules! steps {
     };
 }
 
-// The simplest first: shrinking goes there.
+// The simplest first, since shrinking goes in that direction.
 steps! {
     Word Constant Scalar ComplexScalar Coordinate
     Neg Conj TimesI Magnitude Add Sub Scaled ScaledAdd Fma Mul Madd Quotient Root
@@ -30,7 +30,7 @@ steps! {
     Turns
 }
 
-/// Constants: exact and inexact ones, signed zeros, and where subnormal numbers, overflow and what is no number begin.
+/// Constants: exact and inexact ones, signed zeros, infinity, and the limits of subnormal numbers and overflow.
 const CONSTANTS: [f64; 16] = [
     1.0,
     0.5,
@@ -50,7 +50,8 @@ const CONSTANTS: [f64; 16] = [
     5e-324,
 ];
 
-/// A step. Its operands are earlier numbers, counted from the last one back; what it reads and how often it turns is among them.
+/// A step. An operand is the number of an earlier step, counted back from the last one; other operands say what a step reads, or how often
+/// it repeats.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ExpressionStep {
     what: StepKind,
@@ -64,11 +65,11 @@ pub struct Expression {
     pub steps: Vec<ExpressionStep>,
 }
 
-/// Steps of an expression at most.
+/// The maximum number of steps of an expression.
 const MOST_STEPS: usize = 24;
 
 impl ExpressionStep {
-    /// Which of its operands are numbers of earlier steps.
+    /// The operands that are numbers of earlier steps.
     fn numbers(&self) -> &'static [usize] {
         match self.what {
             StepKind::Constant
@@ -93,9 +94,9 @@ impl ExpressionStep {
 }
 
 impl Expression {
-    /// The same without the steps that the last number does not need.
+    /// The expression without the steps that its last number does not need.
     pub(crate) fn without_unused(&self) -> Self {
-        // Number 0 is there from the start; step k makes number k + 1 of those before it.
+        // Number 0 exists from the start; step k computes number k + 1 from earlier ones.
         let mut needed = vec![false; self.steps.len() + 1];
         needed[self.steps.len()] = true;
         let place = |number: usize, operand: u8| number - 1 - usize::from(operand) % number;
@@ -119,7 +120,7 @@ impl Expression {
         Self { steps }
     }
 
-    /// Any expression.
+    /// A strategy for any expression.
     pub fn any() -> impl Strategy<Value = Self> {
         let step = (select(ALL.to_vec()), prop::array::uniform4(0..16u8));
         let step = step.prop_map(|(what, operands)| ExpressionStep { what, operands });
@@ -127,17 +128,17 @@ impl Expression {
     }
 }
 
-/// What the hunted kernels compute.
+/// The expression that the hunted kernels compute.
 static EXPRESSION: RwLock<Option<Arc<Expression>>> = RwLock::new(None);
-/// There is one hunt at a time.
+/// Allows one hunt at a time.
 static HUNTING: Mutex<()> = Mutex::new(());
 
-/// Waits until no other hunt goes on in this process, and keeps others waiting.
+/// Waits until no other hunt runs in this process, and blocks others until the guard is dropped.
 pub fn alone() -> MutexGuard<'static, ()> {
     HUNTING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Makes an expression what the hunted kernels compute.
+/// Sets the expression that the hunted kernels compute.
 pub fn set(expression: &Expression) {
     *EXPRESSION.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(expression.clone()));
     for kernel in KERNELS {
@@ -228,7 +229,7 @@ fn hunted<S: Site>(
     out.write(List(evaluated(site, ExpressionInputs { psi, a, c, x, legs: Some((links, phi)) })));
 }
 
-/// The value of an expression that reads at no neighbour, and its square summed over all sites.
+/// The value of an expression that reads no neighbours, and its square summed over all sites.
 #[lane_kernel]
 fn hunted_sum<S: Site>(
     site: S,
@@ -245,7 +246,7 @@ fn hunted_sum<S: Site>(
     square.add([first.norm2_onto(S::Double::constant(0.0)), second.im().promoted()]);
 }
 
-/// The lines of a body.
+/// Prints the expression as lines of a kernel function.
 impl fmt::Display for Expression {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "let z0 = psi.here().0[0];")?;

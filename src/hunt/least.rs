@@ -1,5 +1,5 @@
-//! The few operations that give a wrong number, by themselves: one work-item, no fields, no layout. What stood before them is their input, as bits. As text
-//! they are a program in C for whoever makes the device's compiler.
+//! Reduces a difference to the few operations that compute a wrong number: one work-item, no fields, no layout. Earlier results are inputs,
+//! given as bits. The operations can be written as a C program for a bug report to the developers of the device's compiler.
 
 use lanefield_reference::prelude::*;
 use lanefield_reference::real::Real;
@@ -13,13 +13,13 @@ use crate::kernel::interpreter::{Evaluation, Fault, InterpretedStep};
 /// An operation, or an input.
 #[derive(Clone, PartialEq, Debug)]
 enum ReportLine {
-    /// What stood before: of a real number the real part, of a choice one that is not 0.
+    /// An earlier result: of a real number the real part; of a condition a number that is 0 if it is false.
     Input(Complex<f64>),
-    /// An operation on earlier lines, by number.
+    /// An operation on earlier lines, given by their numbers.
     Operation(Operation),
 }
 
-/// A list of operations, the last of which gives a complex number.
+/// A list of operations. The last one returns a complex number.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Least {
     precision: Precision,
@@ -28,10 +28,10 @@ pub struct Least {
 }
 
 impl Least {
-    /// The operations of word `word` of what was written.
+    /// The operations that compute word `word` of the result.
     ///
     /// # Panics
-    /// If nothing was written, or it has no such word.
+    /// If there is no result, or it has no such word.
     pub fn of<R: Vectors>(done: &Evaluation<R>, word: usize) -> Self {
         let [(_, words), ..] = &done.written[..] else { panic!("a body of which nothing was written has no words") };
         let steps = &done.steps[..=words[word]];
@@ -44,7 +44,7 @@ impl Least {
             (*kind, line)
         };
         let least = Self {
-            // In half precision one computes in f32.
+            // Arithmetic in half precision is f32.
             precision: if R::PRECISION == Precision::F64 { Precision::F64 } else { Precision::F32 },
             lines: steps.iter().map(line).collect(),
             values: steps.iter().map(|step| step.value.to_complex()).collect(),
@@ -52,23 +52,23 @@ impl Least {
         least.pruned()
     }
 
-    /// What the operations should give.
+    /// The correct result of the operations.
     pub fn expected(&self) -> Complex<f64> {
         self.values.last().copied().unwrap_or_default()
     }
 
-    /// Whether this is what they should give, bit for bit; any NaN is the same as any other.
+    /// Whether `found` is the correct result, bit for bit. Any NaN equals any other.
     pub(crate) fn is_right(&self, found: Complex<f64>) -> bool {
         let Complex { re, im } = self.expected();
         found.re.same_bits(re) && found.im.same_bits(im)
     }
 
-    /// Operations, inputs apart.
+    /// The number of operations, without inputs.
     pub fn operations(&self) -> usize {
         self.lines.iter().filter(|(_, line)| matches!(line, ReportLine::Operation(_))).count()
     }
 
-    /// The same with one operation less, each in turn: what it gives is an input instead.
+    /// The same with one operation less, for each operation in turn: its result becomes an input.
     pub fn less(&self) -> impl Iterator<Item = Self> + use<> {
         let all = self.clone();
         let places: Vec<usize> = (0..self.lines.len() - 1).rev().collect();
@@ -80,7 +80,7 @@ impl Least {
         })
     }
 
-    /// The same without what the last line does not need.
+    /// The same without the lines that the last one does not need.
     fn pruned(self) -> Self {
         let mut needed = vec![false; self.lines.len()];
         if let Some(last) = needed.last_mut() {
@@ -109,7 +109,7 @@ impl Least {
         Self { precision: self.precision, lines, values }
     }
 
-    /// What the operations give with a fault.
+    /// The result of the operations with a fault.
     pub fn with_fault(&self, fault: Fault) -> Complex<f64> {
         match self.lines.last() {
             Some((_, ReportLine::Operation(operation))) => fault(operation, self.expected()),
@@ -117,7 +117,7 @@ impl Least {
         }
     }
 
-    /// The kernel `least` in OpenCL C: inputs and result are the bits of doubles, real part and imaginary part.
+    /// The kernel `least` in OpenCL C. Inputs and results are the bits of doubles, real part first.
     pub fn kernel(&self) -> String {
         let real = if self.precision == Precision::F64 { "double" } else { "float" };
         let mut text = HEAD.replace("REAL", real);
@@ -132,7 +132,7 @@ impl Least {
                         Kind::Real => format!("(real)in[{re}]"),
                         Kind::F64 => format!("in[{re}]"),
                         Kind::Choice => format!("in[{re}] != 0"),
-                        // Bodies have no other kind.
+                        // Kernel functions have no other kind.
                         _ => format!("(cplx)((real)in[{re}], (real)in[{}])", re + 1),
                     }
                 }
@@ -147,7 +147,7 @@ impl Least {
         text
     }
 
-    /// The inputs, real and imaginary parts.
+    /// The inputs, as real and imaginary parts.
     fn inputs(&self) -> Vec<f64> {
         let input = |(_, line): &(Kind, ReportLine)| match line {
             ReportLine::Input(z) => Some([z.re, z.im]),
@@ -158,13 +158,13 @@ impl Least {
         if inputs.is_empty() { vec![0.0] } else { inputs }
     }
 
-    /// What the operations give on a device, built as all else is there.
+    /// Runs the operations on a device, built with the usual options.
     pub fn run_on(&self, device: &OpenCl) -> Result<Complex<f64>, BackendError> {
         let [re, im] = device.run_text(&self.kernel(), "least", &self.inputs())?;
         Ok(Complex::new(re, im))
     }
 
-    /// A program in C that runs them on the first device of its kind, and says whether the bits are right.
+    /// A C program that runs the operations on the first device of its kind, and reports whether the bits are right.
     pub fn program(&self, found_on: &Precision) -> String {
         let bits = |x: &f64| format!("0x{:016x}", x.to_bits());
         let quoted: Vec<String> = self.kernel().lines().map(|line| format!("    \"{line}\\n\"")).collect();
@@ -177,7 +177,7 @@ impl Least {
     }
 }
 
-/// What kernels need of `cl/complex.clh` and `cl/body.clh`, on one lane.
+/// The parts of `cl/complex.clh` and `cl/body.clh` that kernels need, for one lane.
 const HEAD: &str = include_str!("least.clh");
-/// The program around a kernel.
+/// The C program around a kernel.
 const PROGRAM: &str = include_str!("least.c");

@@ -1,6 +1,8 @@
-//! A hunt for differences between a device and the CPU: random bodies on random fields and lattices, laid out, built and launched in random ways. The
-//! recording of a body on plain numbers says which of the two is wrong. What differs is shrunk: first the case ([`expression`]), then the one number that differs
-//! to the fewest operations that still give another one on the device ([`least`]), as a program of its own.
+//! Searches for differences between a device and the CPU. Random kernel functions run on random fields and lattices, with random layouts
+//! and variants. The recording of a kernel function, evaluated on plain numbers, decides which of the two is wrong.
+//!
+//! A difference is shrunk in two stages: first the case ([`expression`]), then the number that differs, to the fewest operations that are
+//! still wrong on the device ([`least`]). These become a separate program.
 
 pub mod expression;
 pub mod least;
@@ -29,18 +31,18 @@ use expression::Expression;
 pub use expression::KERNELS;
 use least::Least;
 
-/// Shrinking ends after so many tries: each builds a kernel.
+/// Shrinking ends after this number of tries, each of which builds a kernel.
 const MOST_TRIES: u32 = 2000;
 
-/// Whose results are held against the CPU's.
+/// A device under test, whose results are compared with the CPU's.
 pub trait Suspect {
-    /// Whether it computes in a precision.
+    /// Whether the device computes in this precision.
     fn takes(&self, precision: Precision) -> bool;
 
-    /// What the kernel of a case gives, with fields laid out and the kernel built and launched as `tuning` says. `links`: those of which the case was made.
+    /// Runs the kernel of a case with the given tuning. `links`: the links that the case was made from.
     fn run(&mut self, case: &Case, links: &PlainLinks<'_>, tuning: Tuning, sum: Sum) -> Result<Outcome, BackendError>;
 
-    /// What the few operations give of themselves.
+    /// Runs the few operations of `least` by themselves.
     fn run_least(&mut self, least: &Least) -> Result<Complex<f64>, BackendError>;
 }
 
@@ -59,27 +61,27 @@ impl Suspect for OpenCl {
     }
 }
 
-/// How far a hunt goes.
+/// The options of a hunt.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct HuntOptions {
-    /// Where the bodies and the numbers come from: the same seed, the same hunt.
+    /// The seed of the kernel functions and numbers. The same seed repeats the same hunt.
     pub seed: u64,
-    /// Bodies.
+    /// The number of kernel functions.
     pub bodies: u32,
 }
 
-/// A difference.
+/// A difference that was found.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Find {
-    /// Who is wrong: "the device" where the CPU has the bits of the recording on plain numbers, "the CPU" where it has not.
+    /// Which one is wrong: "the device" if the CPU has the bits of the recording on plain numbers, "the CPU" otherwise.
     pub wrong: String,
-    /// What differs, of the least case.
+    /// What differs in the smallest case.
     pub difference: String,
-    /// The least case: lattice, lanes, numbers, and how the kernel was built.
+    /// The smallest case: lattice, lanes, numbers, and how the kernel was built.
     pub case: String,
-    /// The lines of the least body.
+    /// The lines of the smallest kernel function.
     pub body: String,
-    /// A program in C with the few operations that differ by themselves; none where they do not.
+    /// A C program with the few operations that differ on their own; `None` if they do not.
     pub program: Option<String>,
 }
 
@@ -98,14 +100,14 @@ impl fmt::Display for Find {
     }
 }
 
-/// What a hunt did.
+/// The result of a hunt.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct HuntReport {
-    /// Bodies that were compared.
+    /// The number of kernel functions that were compared.
     pub bodies: u64,
-    /// Real numbers that were compared.
+    /// The number of reals that were compared.
     pub components: u64,
-    /// What differed first.
+    /// The first difference.
     pub find: Option<Find>,
 }
 
@@ -129,7 +131,7 @@ struct Wrong {
     mismatch: Option<FieldMismatch>,
 }
 
-/// Hunts. Until `goes_on` says no, that many bodies are compared; the first that differs ends the hunt.
+/// Compares `options.bodies` random kernel functions, while `goes_on` returns true. The first difference ends the hunt.
 pub fn hunt(
     suspect: &mut dyn Suspect,
     cpu: &Cpu,
@@ -181,7 +183,7 @@ pub fn hunt(
             }
             let reason = match run(&hunted, suspect, cpu, &mut wrong, &mut 0) {
                 Err(TestCaseError::Fail(reason) | TestCaseError::Reject(reason)) => reason.to_string(),
-                Ok(()) => "it differs once, and not again".to_owned(),
+                Ok(()) => "the difference cannot be reproduced".to_owned(),
             };
             let Some(Wrong { who, mismatch }) = wrong else {
                 return Err(HuntError::Failed { case: format!("{hunted:?}"), reason });
@@ -225,7 +227,7 @@ fn real_components(shape: &FieldShape) -> u64 {
     (2 * shape.osites() * shape.lattice.nsimd() * shape.object.words()) as u64
 }
 
-/// Compares the device, the CPU, and plain numbers.
+/// Compares the device, the CPU, and the recording on plain numbers.
 fn run(
     hunted: &Hunted,
     suspect: &mut dyn Suspect,
@@ -259,8 +261,8 @@ fn run(
     })
 }
 
-/// The fewest operations that give another number than they should on the device, of those that give the one that differs; `None` if they do not differ by
-/// themselves.
+/// The fewest operations with a wrong result on the device, out of those that compute the number that differs; `None` if they are right on
+/// their own.
 fn shrunk(
     hunted: &Hunted,
     suspect: &mut dyn Suspect,
@@ -278,7 +280,7 @@ fn shrunk(
     if !differs(&least)? {
         return Ok(None);
     }
-    // With one operation less, as long as there is one without which it differs.
+    // Removes one operation at a time, as long as the result still differs.
     'less: loop {
         for less in least.less() {
             if differs(&less)? {
@@ -291,7 +293,7 @@ fn shrunk(
     Ok(Some(least))
 }
 
-/// The operations of the word that differs.
+/// The operations that compute the word that differs.
 fn operations<R: Vectors>(
     case: &Case,
     cpu: &Cpu,

@@ -1,5 +1,5 @@
-//! Writes a file whole or not at all: to a temporary file in the same directory (`temporary.rs`), synced, then named. Whatever fails,
-//! the file that was there before keeps its content.
+//! Writes a file whole or not at all: to a temporary file in the same directory (`temporary.rs`), which is synced and then renamed. If
+//! anything fails, an existing file keeps its content.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -18,7 +18,7 @@ use crate::backend::timeline::{Group, span};
 use crate::comm::WholeLattice;
 use crate::temporary::Temporary;
 
-/// Why a file was not written. The file of that name, if there was one, is as it was.
+/// Why a file was not written. An existing file of that name is unchanged.
 #[derive(Debug, Error)]
 #[allow(missing_docs, reason = "the messages name the fields")]
 #[non_exhaustive]
@@ -27,17 +27,17 @@ pub enum WriteError {
     IsDirectory { path: PathBuf },
     #[error("cannot write {}: the directory {} does not exist; make it, or give another", .path.display(), .directory.display())]
     NoDirectory { directory: PathBuf, path: PathBuf },
-    #[error("cannot make a file in directory {} (to write {}): {source}", .directory.display(), .path.display())]
+    #[error("cannot create a file in directory {} (to write {}): {source}", .directory.display(), .path.display())]
     Create { directory: PathBuf, path: PathBuf, source: io::Error },
     #[error("cannot write {}: {source}", .path.display())]
     Write { path: PathBuf, source: io::Error },
 }
 
-/// Writes the file at `path` with `write`, so that it is there with its whole content or not at all.
+/// Writes the file at `path` with `write`. It appears with its whole content or not at all.
 ///
-/// A symbolic link is followed. What is there is replaced, unless it appeared after the output was claimed ([`claims`]). An existing file's permissions are kept. What is not a regular file (`/dev/null`, a pipe)
-/// cannot be replaced, and is written to directly.
-/// After a failure the temporary file is removed.
+/// Symbolic links are followed. An existing file is replaced, unless it appeared after the output was claimed ([`claims`]); its permissions
+/// are kept. A path that is not a regular file (`/dev/null`, a pipe) cannot be replaced, and is written to directly. After a failure the
+/// temporary file is removed.
 pub fn write_atomically(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), WriteError> {
     let _span = span(Group::File, || format!("write {}", path.display()));
     let failed = |source| WriteError::Write { path: path.to_owned(), source };
@@ -55,8 +55,8 @@ pub fn write_atomically(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::R
     target.name(temporary).map_err(failed)
 }
 
-/// As [`write_atomically`], by all ranks: each writes what is its own by position, to the same file. It is named when all have.
-/// What fails on one rank fails on all.
+/// As [`write_atomically`], by all ranks: each writes its own data by position into the same file. The file gets its name when all have
+/// finished. A failure on one rank is a failure on all.
 pub(crate) fn write_together(
     path: &Path,
     lattice: &WholeLattice,
@@ -66,7 +66,7 @@ pub(crate) fn write_together(
     let failed = |source| WriteError::Write { path: path.to_owned(), source };
     let begin = || {
         let target = WriteTarget::of(path)?.map_err(|_| {
-            failed(io::Error::other("it is no regular file, and several ranks write a file by position"))
+            failed(io::Error::other("it is not a regular file, which several ranks need to write by position"))
         })?;
         let temporary = target.temporary(path, Temporary::named_in)?;
         Ok((target, temporary))
@@ -80,7 +80,7 @@ pub(crate) fn write_together(
     let name = lattice.told(name.unwrap_or_default()).map_err(|error| failed(error.into()))?;
     let here = match (name.is_empty(), &mut begun) {
         (true, Err(error)) => Err(failed(io::Error::other(error.to_string()))),
-        (true, _) => Err(failed(io::Error::other("rank 0 cannot make it"))),
+        (true, _) => Err(failed(io::Error::other("rank 0 cannot create it"))),
         (false, _) => {
             let write_here = || {
                 let file = File::options().write(true).open(path_of_hex(&name))?;
@@ -95,7 +95,7 @@ pub(crate) fn write_together(
     let begun = begun?;
     here?;
     ensure!(!elsewhere, failed(io::Error::other("another rank could not write its part")));
-    // All know whether the file is there before one of them reads it.
+    // All ranks know whether the file exists before one of them reads it.
     let named = begun.map_or(Ok(()), |(target, temporary)| target.name(temporary).map_err(failed));
     match (wrong_elsewhere(named.is_err())?, named) {
         (true, Ok(())) => Err(failed(io::Error::other("rank 0 cannot name it"))),
@@ -103,16 +103,16 @@ pub(crate) fn write_together(
     }
 }
 
-/// Whether the program is to end: it then waits for readers of pipes no longer than [`PATIENCE`].
+/// Whether the program is about to end. It then waits no longer than [`PATIENCE`] for readers of pipes.
 static ENDS: AtomicBool = AtomicBool::new(false);
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// The program is to end, and whoever waits for the reader of a pipe gives up soon.
+/// Says that the program is about to end: waiting for the reader of a pipe is given up soon.
 pub fn give_up_pipes() {
     ENDS.store(true, Ordering::Relaxed);
 }
 
-/// Tries again while a pipe has no reader or no room, which `is_awaited` tells; `wait` takes some time, up to [`PATIENCE`] / 10.
+/// Tries again while a pipe has no reader or no room, which is when `is_awaited` is true. `wait` takes up to [`PATIENCE`] / 10.
 fn awaited<T>(
     mut attempt: impl FnMut() -> io::Result<T>,
     is_awaited: impl Fn(&io::Error) -> bool,
@@ -130,7 +130,7 @@ fn awaited<T>(
     }
 }
 
-/// What is no regular file. A pipe that was opened here does not block: a signal ends the wait for its reader.
+/// A path that is not a regular file. A pipe that was opened here does not block: a signal ends the wait for its reader.
 struct Stream(File);
 
 impl Write for Stream {
@@ -162,7 +162,7 @@ fn path_of_hex(digits: &str) -> PathBuf {
     String::from_utf8(hex::decode(digits).unwrap_or_default()).unwrap_or_default().into()
 }
 
-/// Opens what is no regular file to be written to. Standard output may be in the middle of a file, where it continues.
+/// Opens a path that is not a regular file for writing. Standard output may be in the middle of a file, where writing continues.
 fn open_stream(path: &Path) -> io::Result<File> {
     #[cfg(unix)]
     if path.metadata()?.file_type().is_fifo() && !path.starts_with("/dev") && !path.starts_with("/proc") {
@@ -178,22 +178,22 @@ fn open_stream(path: &Path) -> io::Result<File> {
     File::options().write(true).open(path)
 }
 
-/// Where a file is to be.
+/// The destination of a file.
 struct WriteTarget {
     path: PathBuf,
     directory: PathBuf,
     name: String,
-    /// Of the file that is there.
+    /// The permissions of the existing file.
     permissions: Option<fs::Permissions>,
 }
 
 impl WriteTarget {
-    /// Looks at what is there. What is no regular file is opened instead.
+    /// Examines the path. If it is not a regular file, returns it opened instead.
     fn of(path: &Path) -> Result<Result<Self, File>, WriteError> {
         let failed = |source| WriteError::Write { path: path.to_owned(), source };
         let target = claims::claimed_place(path);
         let existing = match fs::metadata(path) {
-            // What appeared in the meantime stays, whatever it is.
+            // A file that appeared in the meantime stays.
             Ok(_) if claims::is_taken(&target) => None,
             Ok(metadata) => Some(metadata),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
@@ -202,7 +202,7 @@ impl WriteTarget {
         match &existing {
             Some(metadata) if metadata.is_dir() => return Err(WriteError::IsDirectory { path: path.to_owned() }),
             Some(_) if is_stream(path) => return open_stream(path).map(Err).map_err(failed),
-            // A rename onto a file that may not be written would succeed where the directory may be.
+            // Renaming onto a read-only file would succeed if the directory is writable.
             Some(metadata) if metadata.permissions().readonly() => {
                 return Err(failed(io::Error::new(io::ErrorKind::PermissionDenied, "the file is read-only")));
             }
@@ -221,15 +221,15 @@ impl WriteTarget {
         Ok(Ok(Self { path: target, directory, name, permissions: existing.map(|metadata| metadata.permissions()) }))
     }
 
-    /// The file on its way there; `path` is how the caller calls it.
+    /// A temporary file for this destination. `path`: the caller's name for it, for messages.
     fn temporary(
         &self,
         path: &Path,
         make: fn(&Path, &str, u32) -> io::Result<Temporary>,
     ) -> Result<Temporary, WriteError> {
-        // It gets what any new file gets (less the umask).
+        // It gets the permissions of any new file (less the umask).
         make(&self.directory, &self.name, 0o666).map_err(|source| match source.kind() {
-            // Some directories that are there take no files, as /proc.
+            // Some existing directories, such as /proc, do not accept files.
             io::ErrorKind::NotFound if !self.directory.is_dir() => {
                 WriteError::NoDirectory { directory: self.directory.clone(), path: path.to_owned() }
             }

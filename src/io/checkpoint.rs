@@ -1,8 +1,13 @@
-//! Checkpoints: the state of a solver in a file, whole or not at all, so that a solve that was killed goes on to the same bits.
+//! Checkpoints: the state of a solver in a file that is written whole or not at all. A solve that was killed resumes from it to the same
+//! bits.
 //!
-//! File: the magic line `lanefield checkpoint\n`; the length of the header, a little-endian u64; the header, JSON with the version of the
-//! format, the identity of the solve, and names and lengths of all data; the data, little-endian f64, scalars first, then fields with real
-//! and imaginary parts in turn; and SHA-256 of all that, 32 bytes.
+//! The file contains, in this order:
+//!
+//! 1. the magic line `lanefield checkpoint\n`
+//! 2. the length of the header, a little-endian u64
+//! 3. the header in JSON: the version of the format, the identity of the solve, and the names and lengths of all data
+//! 4. the data in little-endian f64: first the scalars, then the fields, whose real and imaginary parts alternate
+//! 5. the SHA-256 of all that, 32 bytes
 
 use std::borrow::Cow;
 use std::fs::{self, File};
@@ -25,7 +30,7 @@ pub(crate) const CHECKPOINT_VERSION: u64 = 1;
 /// Bytes before the header.
 const PREFIX: u64 = MAGIC.len() as u64 + 8;
 const DIGEST: u64 = 32;
-/// No header is longer: names are few, and a batch has a thousand right-hand sides at most.
+/// The maximum length of a header: names are few, and a batch has at most a thousand right-hand sides.
 const MOST_HEADER: u64 = 1 << 24;
 
 /// The state of a recurrence.
@@ -40,9 +45,9 @@ pub struct SavedState {
 /// A field in site order.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SavedField {
-    /// Its name in the recurrence: "r".
+    /// Its name in the recurrence, for example "r".
     pub name: String,
-    /// The precision whose numbers it has.
+    /// The precision of its numbers.
     pub precision: String,
     /// Complex words a site.
     pub words: usize,
@@ -57,7 +62,7 @@ pub struct SavedField {
 pub enum CheckpointError {
     #[error("cannot read {}: {source}", .path.display())]
     Read { path: PathBuf, source: io::Error },
-    #[error("it is no checkpoint: it does not begin with 'lanefield checkpoint'")]
+    #[error("it is not a checkpoint: it does not begin with 'lanefield checkpoint'")]
     NotACheckpoint,
     #[error(
         "it has version {found} of the format, and this program reads version {CHECKPOINT_VERSION}: use the program that wrote it"
@@ -102,7 +107,7 @@ struct FieldHeader {
     length: u64,
 }
 
-/// What is read of a header before its version is known to be right.
+/// The version, read from a header before the rest of it is understood.
 #[derive(Deserialize)]
 struct Version {
     version: u64,
@@ -122,7 +127,7 @@ impl CheckpointHeader {
                     name: field.name.clone(),
                     precision: field.precision.clone(),
                     words: field.words,
-                    // Of the whole lattice.
+                    // For the whole lattice.
                     length: (field.values.len() as u128 * lattice.extents().volume() as u128
                         / lattice.part().volume() as u128) as u64,
                 })
@@ -130,7 +135,7 @@ impl CheckpointHeader {
         }
     }
 
-    /// Bytes of all data; `None` if no file can have so many.
+    /// The size of all data in bytes; `None` if it is too large for any file.
     fn data_bytes(&self) -> Option<u64> {
         let scalars = self.scalars.iter().map(|scalars| scalars.length.checked_mul(8));
         let fields = self.fields.iter().map(|field| field.length.checked_mul(16));
@@ -138,11 +143,11 @@ impl CheckpointHeader {
     }
 }
 
-/// Passes bytes through, and hashes them.
+/// Passes bytes through and hashes them.
 struct Hashing<T> {
     inner: T,
     hasher: Sha256,
-    /// What does not hash need not read all.
+    /// A rank that does not hash need not read everything.
     hashes: bool,
 }
 
@@ -166,7 +171,7 @@ impl<T: Write> Hashing<T> {
     }
 }
 
-/// Bytes that are hashed at once.
+/// The number of bytes that are hashed at a time.
 const BLOCK: usize = 1 << 16;
 
 impl<T: Write> Write for Hashing<T> {
@@ -181,11 +186,11 @@ impl<T: Write> Write for Hashing<T> {
 }
 
 impl<T: Read> Hashing<T> {
-    /// So many items of `REALS` numbers each.
+    /// Reads `count` items of `REALS` numbers each.
     fn numbers_of<I, const REALS: usize>(&mut self, count: u64, of: impl Fn([f64; REALS]) -> I) -> io::Result<Vec<I>> {
         let no_room = || {
             let bytes = count.saturating_mul(size_of::<I>() as u64);
-            io::Error::new(io::ErrorKind::OutOfMemory, format!("no room for {bytes} bytes of it in the host's memory"))
+            io::Error::new(io::ErrorKind::OutOfMemory, format!("not enough host memory for {bytes} bytes of it"))
         };
         let mut items = Vec::new();
         items.try_reserve_exact(usize::try_from(count).map_err(|_| no_room())?).map_err(|_| no_room())?;
@@ -205,7 +210,7 @@ impl<T: Read> Hashing<T> {
 }
 
 impl<T: Read + Seek> Hashing<T> {
-    /// The part of this rank of a field whose numbers follow.
+    /// Reads the local volume of this rank from a field of `count` numbers.
     fn part_of_field(&mut self, count: u64, lattice: &WholeLattice) -> io::Result<Vec<Complex<f64>>> {
         let number = |[re, im]: [f64; 2]| Complex::new(re, im);
         let (whole, part) = (lattice.extents(), lattice.part());
@@ -231,7 +236,7 @@ impl<T: Read + Seek> Hashing<T> {
         Ok(values)
     }
 
-    /// Goes on behind so many bytes.
+    /// Skips a number of bytes.
     fn skip(&mut self, bytes: u64) -> io::Result<()> {
         match self.hashes {
             true => io::copy(&mut self.by_ref().take(bytes), &mut io::sink()).map(drop),
@@ -250,9 +255,8 @@ impl<T: Read> Read for Hashing<T> {
     }
 }
 
-/// Writes the state of the solve `identity`, whole or not at all. `state` is that of this rank, and rank 0 writes: the bytes of the file are the same from any
-/// number of ranks.
-/// Fails at rank 0; what was there before is then as it was.
+/// Writes the state of the solve `identity`, whole or not at all. `state` is that of this rank. Rank 0 writes the file, whose bytes do not
+/// depend on the number of ranks. Errors are reported at rank 0; an existing file is then unchanged.
 pub fn write(path: &Path, identity: &Identity, state: &SavedState, lattice: &WholeLattice) -> Result<(), WriteError> {
     let mut fields = lattice.arrays(state.fields.len(), |field| Ok(Cow::Borrowed(&state.fields[field].values[..])));
     if !lattice.is_first() {
@@ -273,7 +277,7 @@ pub fn write(path: &Path, identity: &Identity, state: &SavedState, lattice: &Who
     })
 }
 
-/// Refuses the state of another solve. One whose identity has other names is of another kind.
+/// Refuses the state of another solve. An identity with other names belongs to another kind of solve.
 fn check(ours: &Identity, theirs: &Identity, state: &SavedState) -> Result<(), CheckpointError> {
     match ours.has_names_of(theirs) {
         true => Ok(ours.check(theirs)?),
@@ -281,8 +285,9 @@ fn check(ours: &Identity, theirs: &Identity, state: &SavedState) -> Result<(), C
     }
 }
 
-/// Reads the state of the solve `identity`: of fields the part of this rank. Rank 0 reads all, and checks the digest; the others read what is theirs.
-/// A damaged file fails at rank 0 alone. Nothing is allocated for data before the length of the file is known to be right.
+/// Reads the state of the solve `identity`; of fields, each rank returns its local volume. Rank 0 reads the whole file and checks the
+/// digest; the others read only their data. A damaged file is reported at rank 0 alone. Memory for data is allocated only after the length
+/// of the file was checked.
 pub fn read(path: &Path, identity: &Identity, lattice: &WholeLattice) -> Result<SavedState, CheckpointError> {
     let failed = |source| CheckpointError::Read { path: path.to_owned(), source };
     let open = || {
@@ -326,7 +331,8 @@ fn read_from(
     ensure!(version == CHECKPOINT_VERSION, CheckpointError::Version { found: version });
     let header: CheckpointHeader = serde_json::from_slice(&header).map_err(damaged)?;
     let data = header.data_bytes().and_then(|data| data.checked_add(PREFIX + header_length + DIGEST));
-    let expected = data.ok_or_else(|| CheckpointError::Header { what: "no file can have so much data".to_owned() })?;
+    let expected =
+        data.ok_or_else(|| CheckpointError::Header { what: "its data would be larger than any file".to_owned() })?;
     require(expected)?;
     ensure!(found <= expected, CheckpointError::Oversized { expected, found });
 
@@ -436,12 +442,12 @@ mod tests {
                 assert_eq!(back, numbers(lattice.part()), "{cut}");
             });
         }
-        // A file that cannot be written leaves nobody waiting.
+        // If the file cannot be written, no rank is left waiting.
         on("1.1.1.2", &|lattice| {
             let path = directory.path().join("nowhere/state");
             assert_eq!(write(&path, &identity(), &numbers(lattice.part()), lattice).is_err(), lattice.is_first());
         });
-        // One that is damaged in the part of another rank is refused.
+        // A file that is damaged in another rank's data is refused.
         let mut bytes = fs::read(&paths[0]).unwrap();
         let end = bytes.len();
         bytes[end - 40] ^= 1;

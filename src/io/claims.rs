@@ -1,5 +1,6 @@
-//! Outputs that a program named before its work began, and what was in their place then. What appeared since is not replaced: the result gets
-//! another name next to it, so that neither is lost. Outputs that nobody claimed replace what is there.
+//! Claims on output files: a program names its outputs before its work begins, and what exists in their place at that moment is recorded. A
+//! file that appears later is not replaced; the result gets another name next to it, so neither is lost. Outputs that were not claimed
+//! replace existing files.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, Metadata};
@@ -11,7 +12,7 @@ use std::time::SystemTime;
 use super::open::is_stream;
 use crate::temporary::Temporary;
 
-/// A file as it was seen. One that was replaced or written to is another.
+/// The state of a file when it was looked at. It changes if the file is replaced or written to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Seen {
     /// Device and inode.
@@ -47,7 +48,7 @@ pub(super) fn inode(metadata: &Metadata) -> Option<[u64; 2]> {
 #[derive(Debug)]
 struct Claim {
     argument: String,
-    /// Whether anything in its place is replaced.
+    /// Whether any file in its place is replaced.
     replaces: bool,
     seen: Option<Seen>,
     written: PathBuf,
@@ -56,7 +57,7 @@ struct Claim {
 }
 
 static CLAIMS: Mutex<BTreeMap<PathBuf, Claim>> = Mutex::new(BTreeMap::new());
-/// The places of outputs by the names that they were claimed by: a link that appears later leads nowhere else.
+/// The places of outputs, by the names that they were claimed by. A link that appears later does not change them.
 static PLACES: Mutex<BTreeMap<PathBuf, PathBuf>> = Mutex::new(BTreeMap::new());
 
 fn claims() -> MutexGuard<'static, BTreeMap<PathBuf, Claim>> {
@@ -73,13 +74,14 @@ pub(super) fn claimed_place(path: &Path) -> PathBuf {
     claimed.unwrap_or_else(|| place(path))
 }
 
-/// A file by its own name, whatever it is.
+/// The path of a file: its directory is resolved, but not a link of its own name.
 fn named(path: &Path) -> Option<PathBuf> {
     Some(directory_of(path).canonicalize().ok()?.join(path.file_name()?))
 }
 
-/// Claims the output that an argument names, before the work: only what is there at this moment is replaced, or with `replaces` whatever is there in
-/// the end. The other argument that claimed the same file already is returned. Devices and pipes are nobody's.
+/// Claims the output that an argument names, before the work. Only a file that exists at this moment is replaced, or with `replaces` any
+/// file that exists in the end. If another argument has already claimed the same file, that argument is returned. Devices and pipes are not
+/// claimed.
 pub fn claim(path: &Path, argument: &str, replaces: bool) -> Option<String> {
     let place = place(path);
     if is_stream(path) || place.is_dir() {
@@ -90,7 +92,7 @@ pub fn claim(path: &Path, argument: &str, replaces: bool) -> Option<String> {
     insert(place, argument, replaces, seen)
 }
 
-/// Claims a new file, in whose place nothing may be.
+/// Claims a new file. Nothing may exist in its place.
 pub(crate) fn claim_new(path: &Path, argument: &str) {
     let place = place(path);
     places().extend(named(path).map(|name| (name, place.clone())));
@@ -114,37 +116,38 @@ pub fn claimed_by(path: &Path) -> Option<String> {
     claims().get(&claimed_place(path)).map(|claim| claim.argument.clone())
 }
 
-/// Where the content of an output is: `path`, or the name next to it that it got because another file had appeared there.
+/// The path of an output's content: `path`, or the name next to it that was used because another file had appeared there.
 pub fn written_to(path: &Path) -> PathBuf {
     let place = claimed_place(path);
     let other = claims().get(&place).filter(|claim| claim.written != place).map(|claim| claim.written.clone());
     other.unwrap_or_else(|| path.to_owned())
 }
 
-/// The outputs that had to be written under another name: which was wanted, and which it is.
+/// The outputs that had to be written under another name, as pairs of the requested name and the actual one.
 pub fn displaced() -> Vec<[PathBuf; 2]> {
     let claims = claims();
     let others = claims.iter().filter(|(place, claim)| claim.written != **place);
     others.map(|(place, claim)| [place.clone(), claim.written.clone()]).collect()
 }
 
-/// Keeps outputs from getting their names from here on, at the end of the process, and returns those that were written; none if one gets its name at this moment.
+/// At the end of the process, prevents outputs from getting their names, and returns those that were written. `None` if an output is
+/// getting its name at this moment.
 pub fn close() -> Option<Vec<PathBuf>> {
-    // Whoever holds it may wait for another process.
+    // The holder of the lock may wait for another process.
     let claims = CLAIMS.try_lock().ok()?;
     let written = claims.values().filter(|claim| claim.is_written).map(|claim| claim.written.clone()).collect();
     std::mem::forget(claims);
     Some(written)
 }
 
-/// Whether something else is in the place of a claimed output than was there, or than was written.
+/// Whether the place of a claimed output holds anything other than what was there, or what was written.
 pub(super) fn is_taken(place: &Path) -> bool {
     claims()
         .get(place)
         .is_some_and(|claim| !claim.replaces && (claim.written != *place || claim.seen != Seen::at(place)))
 }
 
-/// Removes a file that is to be replaced, unless it appeared after it was claimed.
+/// Removes a file that is about to be replaced, unless it appeared after it was claimed.
 pub fn remove(path: &Path) -> io::Result<()> {
     let place = claimed_place(path);
     let mut claims = claims();
@@ -161,7 +164,7 @@ pub fn remove(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Creates a file that grows under its name. Its name may be another than the one that was claimed.
+/// Creates a file that is appended to under its own name. The name may differ from the claimed one.
 pub fn create(path: &Path) -> io::Result<File> {
     let place = claimed_place(path);
     let mut claims = claims();
@@ -182,7 +185,7 @@ pub fn create(path: &Path) -> io::Result<File> {
     made
 }
 
-/// Gives a file that is whole its place ([`place`]), or a name next to it where another one has appeared.
+/// Moves a complete file to its place ([`place`]), or to a name next to it if another file has appeared there.
 pub(super) fn put(place: &Path, temporary: Temporary) -> io::Result<()> {
     let mut claims = claims();
     let Some(claim) = claims.get_mut(place) else { return temporary.persist(place) };
@@ -194,7 +197,7 @@ pub(super) fn put(place: &Path, temporary: Temporary) -> io::Result<()> {
     let written = Seen::of(&temporary.file().metadata()?);
     let mut left = Some(temporary);
     if claim.seen.is_some() {
-        // Of several processes that replace the same file, the others wait until it is not the one that they have seen.
+        // If several processes replace the same file, the others wait, and then find that it is not the one they saw.
         let replaced = File::open(&claim.written).ok();
         let _locked = replaced.as_ref().is_some_and(|file| file.lock().is_ok());
         if Seen::at(&claim.written) == claim.seen
@@ -212,7 +215,7 @@ pub(super) fn put(place: &Path, temporary: Temporary) -> io::Result<()> {
     Ok(())
 }
 
-/// `path`, or the first name next to it that no file has.
+/// `path`, or the first name next to it that is free.
 pub fn free_name(path: &Path) -> PathBuf {
     let mut names = std::iter::once(path.to_owned()).chain(names_next_to(path));
     names.find(|name| fs::symlink_metadata(name).is_err()).unwrap_or_else(|| path.to_owned())
@@ -231,15 +234,15 @@ pub(super) fn names_next_to(path: &Path) -> impl Iterator<Item = PathBuf> + '_ {
     })
 }
 
-/// The directory that a file is in.
+/// The directory of a file.
 pub fn directory_of(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Where a path leads, also if there is no such file yet: symbolic links are followed.
+/// The path with symbolic links resolved, even if the file does not exist yet.
 pub fn place(path: &Path) -> PathBuf {
     let mut path = path.to_owned();
-    // As many links as Linux follows.
+    // The maximum number of links that Linux follows.
     for _ in 0..40 {
         if let Ok(canonical) = path.canonicalize() {
             return canonical;
@@ -322,14 +325,14 @@ mod tests {
         assert_eq!(claim(&path, "--output", false), None);
         assert_eq!(claim(&link, "--trace", false), Some("--output".to_owned()));
         assert_eq!(claimed_by(&directory.path().join("./file")), Some("--output".to_owned()));
-        // A link that appears leads an output nowhere else.
+        // A link that appears later does not redirect an output.
         let (other, late) = (directory.path().join("other"), directory.path().join("late"));
         fs::write(&other, "theirs").unwrap();
         claim(&late, "--csv", false);
         std::os::unix::fs::symlink("other", &late).unwrap();
         write(&late, "ours");
         assert_eq!((read(&other), read(&directory.path().join("late.1"))), ("theirs".to_owned(), "ours".to_owned()));
-        // A link that leads to no file yet is followed, too.
+        // A link to a file that does not exist yet is also followed.
         write(&link, "content");
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         assert_eq!(read(&path), "content");

@@ -1,5 +1,5 @@
-//! Gauge configurations in files of any format. The first bytes of a file tell what it is when it is read, its name when it is written. The command line, Python
-//! and C read and write by these functions.
+//! Reads and writes gauge configurations of any format. When reading, the first bytes of a file determine its format; when writing, its
+//! name does. The command line, Python and C use these functions.
 
 mod identify;
 
@@ -31,10 +31,10 @@ pub use super::sidecar::Provenance;
 use super::sidecar::{self, ConfigurationInput, Sidecar, SidecarError, path_of};
 use crate::comm::{CommError, WholeLattice};
 
-/// The formats that are read, for messages.
+/// The formats that can be read, for messages.
 const READ: &str = "configurations are read in the formats of NERSC, the ILDG and SciDAC (LIME), MILC (version 5), openQCD, DD-αAMG, HiRep, NumPy (.npy) and HDF5";
 
-/// Extensions, and the formats in which files of such names are written.
+/// Extensions, and the formats that files with such names are written in.
 const EXTENSIONS: [(&str, Format); 8] = [
     ("nersc", Format::Nersc),
     ("lime", Format::Ildg),
@@ -47,11 +47,11 @@ const EXTENSIONS: [(&str, Format); 8] = [
 ];
 
 impl Format {
-    /// The format that the name of a file says. Names without an extension, or with a number as in `ckpoint_lat.4000`, are those of NERSC files; so is what is
-    /// no regular file.
+    /// The format that the name of a file implies. Names without an extension, or with a number as in `ckpoint_lat.4000`, are NERSC files,
+    /// and so are paths that are not regular files.
     ///
     /// # Errors
-    /// [`ConfigurationError::Name`] of other extensions.
+    /// [`ConfigurationError::Name`] for other extensions.
     pub fn of_name(path: &Path) -> Result<Self, ConfigurationError> {
         let extension = path.extension().map(OsStr::to_string_lossy).filter(|_| !is_stream(path));
         let Some(extension) = extension.filter(|text| !text.bytes().all(|byte| byte.is_ascii_digit())) else {
@@ -104,7 +104,7 @@ pub enum ConfigurationError {
     Communication(#[from] CommError),
 }
 
-/// What an error of a format is about.
+/// The subject of an error of a format.
 enum Sort {
     Opening(OpenError),
     Writing(WriteError),
@@ -167,13 +167,13 @@ impl ConfigurationError {
 /// A gauge configuration, and what its file says about it.
 #[derive(Clone, Debug)]
 pub struct ConfigurationFile {
-    /// The part of this rank.
+    /// The local volume of this rank.
     pub configuration: Configuration,
     /// The whole lattice.
     pub lattice: WholeLattice,
     /// What the file says.
     pub origin: Origin,
-    /// What is wrong with its records or its sidecar, without which it was read.
+    /// Defects of its records or its sidecar that did not prevent reading it.
     pub problems: Vec<String>,
 }
 
@@ -218,7 +218,7 @@ impl Origin {
         }
     }
 
-    /// The numbers of the file; None of arrays, whose element type says them.
+    /// The numbers of the file; `None` for arrays, whose element type determines them.
     pub fn floating_point(&self) -> Option<FloatingPoint> {
         match &self.header {
             Header::Nersc(header) => Some(header.floating_point),
@@ -229,7 +229,7 @@ impl Origin {
         }
     }
 
-    /// Of which ensemble the configuration is, if the file or its sidecar says it. An ILDG file that was written here has it in `<info>`.
+    /// The ensemble of the configuration, if the file or its sidecar says it. ILDG files written here have it in `<info>`.
     pub fn provenance(&self) -> Option<Provenance> {
         self.beside.clone().or_else(|| match &self.header {
             Header::Nersc(header) => Some(Provenance {
@@ -254,16 +254,16 @@ impl Origin {
 pub struct ReadOptions {
     /// The lattice, for files that do not say it.
     pub lattice: Option<Extents>,
-    /// Brings the links to SU(3), however far from it they are; else those that are not within [`SU3_TOLERANCE`] are refused.
+    /// Projects the links to SU(3), however far from it they are. Without it, links that are not within [`SU3_TOLERANCE`] are refused.
     pub projection: Option<Projection>,
 }
 
-/// Reads the configuration at `path`, and verifies all that its file says about it. `path` may be a pipe.
+/// Reads the configuration at `path`, and verifies everything that its file says about it. `path` may be a pipe.
 pub fn read(path: &Path, options: ReadOptions) -> Result<ConfigurationFile, ConfigurationError> {
     read_on(path, options, |extents| Ok(WholeLattice::alone(extents)))
 }
 
-/// As [`read`], by ranks: each reads its part of the lattice that `divide` makes of the extents.
+/// As [`read`], by several ranks. Each reads its local volume in the division that `divide` makes of the extents.
 pub fn read_on<E: From<ConfigurationError>>(
     path: &Path,
     options: ReadOptions,
@@ -302,7 +302,7 @@ impl ConfigurationFile {
         Self { configuration, lattice, origin: Origin { header, beside: None }, problems }
     }
 
-    /// Adds what the sidecar says. A NumPy array, which has no checksum of its own, must be the one that it describes.
+    /// Adds what the sidecar says. A NumPy array has no checksum of its own, and must be the one that the sidecar describes.
     fn add_sidecar(&mut self, path: &Path) -> Result<(), ConfigurationError> {
         let sidecar = match Sidecar::<Value>::read(path) {
             Ok(None) => return Ok(()),
@@ -326,7 +326,8 @@ impl ConfigurationFile {
     }
 }
 
-/// Names every defect of the file at `path`, one a line, and its format, if it is one that is read. `lattice`: that of a file that does not say it.
+/// Lists every defect of the file at `path`, one a line, and its format if it can be read. `lattice`: the lattice, for files that do not
+/// say it.
 pub fn check(path: &Path, lattice: Option<Extents>) -> Result<(Option<Format>, Vec<String>), ConfigurationError> {
     let file = Reopenable::open(path, is_known)?;
     let format = Format::of_start(&file.start, file.length);
@@ -343,13 +344,13 @@ pub fn check(path: &Path, lattice: Option<Extents>) -> Result<(Option<Format>, V
     Ok((format, defects))
 }
 
-/// What a regular file is by its first bytes: of a format of configurations; or something else, in words, and how to get at what it holds.
+/// Identifies a regular file by its first bytes: a format of configurations; or else a description, and how to get at its content.
 pub fn identify(path: &Path) -> Option<Result<Format, String>> {
     let Reopenable { start, length, .. } = Reopenable::open(path, |_| false).ok().filter(|_| !is_stream(path))?;
     Some(Format::of_start(&start, length).ok_or_else(|| identify::what_begins_so(&start, length)))
 }
 
-/// Whether a pipe that begins so may bring a configuration.
+/// Whether a pipe that begins with these bytes may contain a configuration.
 fn is_known(start: &[u8]) -> bool {
     Format::of_start(start, u64::MAX).is_some() || PlainHeader::all_of(start).next().is_some()
 }
@@ -362,7 +363,7 @@ fn read_format<E: From<ConfigurationError>>(
     divide: impl FnOnce(Extents) -> Result<WholeLattice, E>,
 ) -> Result<ConfigurationFile, E> {
     let demand = if options.projection.is_some() { Demand::Finite } else { Demand::Su3 };
-    // A macro, since errors are of other types.
+    // A macro, because the types of errors differ.
     macro_rules! attempt {
         ($result:expr) => {
             $result.map_err(ConfigurationError::reading(name))?
@@ -418,31 +419,31 @@ fn read_format<E: From<ConfigurationError>>(
     }
 }
 
-/// The part of this rank of a configuration that was read as a whole.
+/// The local volume of this rank, from a configuration that was read as a whole.
 fn part_of(configuration: Configuration, lattice: &WholeLattice) -> Result<Configuration, GaugeError> {
     if lattice.part().is_part() { configuration.part(lattice.part()) } else { Ok(configuration) }
 }
 
-/// How a configuration is written. The default is as its name says, in f64.
+/// How a configuration is written. By default its name determines the format, and numbers are f64.
 #[derive(Clone, Default, Debug)]
 pub struct WriteOptions<'a> {
-    /// Else what the name says.
+    /// The format; by default the one that the name implies.
     pub format: Option<Format>,
-    /// Numbers of the file; else as in the file that is converted, else f64, of MILC f32.
+    /// The numbers of the file; by default those of the file that is converted, or else f64 (f32 for MILC).
     pub floating_point: Option<FloatingPoint>,
-    /// Rows of links in a NERSC file; else as in the file that is converted, else 3.
+    /// Rows of links in a NERSC file; by default those of the file that is converted, or else 3.
     pub rows: Option<StoredRows>,
-    /// The logical file name of an ILDG file; else as in the file that is converted.
+    /// The logical file name of an ILDG file; by default that of the file that is converted.
     pub lfn: Option<String>,
     /// The file that the configuration comes from.
     pub origin: Option<&'a Origin>,
-    /// What was done to its links (`stout:0.1,3`), which the label of the ensemble says then; nothing of a file that is converted.
+    /// What was done to the links (`stout:0.1,3`), for the label of the ensemble; `None` if a file is converted.
     pub made_by: Option<String>,
-    /// What its sidecar says; without it there is one only if the file cannot say of which ensemble the configuration is.
+    /// The content of its sidecar. Without it, a sidecar is written only if the file cannot name the ensemble.
     pub described: Option<Described>,
 }
 
-/// What the sidecar of a configuration says of a command that made it: see [`Sidecar`].
+/// The command that made a configuration, for its sidecar: see [`Sidecar`].
 #[derive(Clone, Debug)]
 #[allow(missing_docs, reason = "they are those of Sidecar")]
 pub struct Described {
@@ -452,7 +453,7 @@ pub struct Described {
 }
 
 impl WriteOptions<'_> {
-    /// The file whose numbers are converted.
+    /// The header of the file whose numbers are converted.
     fn converted(&self) -> Option<&Header> {
         self.origin.filter(|_| self.made_by.is_none()).map(|origin| &origin.header)
     }
@@ -460,13 +461,14 @@ impl WriteOptions<'_> {
     fn numbers(&self) -> Option<FloatingPoint> {
         self.floating_point.or_else(|| match self.converted()? {
             Header::Milc(_) => Some(FloatingPoint::F32Big),
-            // Other programs want the big-endian numbers of other formats.
+            // Other programs expect the big-endian numbers of the other formats.
             Header::Plain(_) => None,
             _ => self.origin?.floating_point(),
         })
     }
 
-    /// Refuses links that are further from SU(3) in such a file at `path` than readers take: rounded to 32 bits, or with third rows made of two.
+    /// Refuses links that readers would not accept from such a file at `path`, since rounding to 32 bits or omitting third rows moves them
+    /// too far from SU(3).
     pub fn require_storable(&self, path: &Path, configuration: &Configuration) -> Result<(), ConfigurationError> {
         let (rows, numbers) = match self.format.map_or_else(|| Format::of_name(path), Ok)? {
             Format::Nersc => (self.nersc().rows, self.nersc().floating_point),
@@ -482,7 +484,7 @@ impl WriteOptions<'_> {
         })
     }
 
-    /// Of which ensemble the configuration is, and what was done to it.
+    /// The ensemble of the configuration, and what was done to it.
     fn provenance(&self) -> Option<Provenance> {
         let mut provenance = self.origin.and_then(Origin::provenance);
         if let Some(made_by) = &self.made_by {
@@ -496,7 +498,7 @@ impl WriteOptions<'_> {
         provenance
     }
 
-    /// What the header of a file cannot say of it.
+    /// The parts of the provenance that the header cannot hold.
     fn unsaid(&self, format: Format) -> Option<Provenance> {
         let nersc = self.nersc();
         self.provenance().filter(|provenance| {
@@ -521,7 +523,7 @@ impl WriteOptions<'_> {
             options.rows = header.rows;
         }
         if let Some(Provenance { ensemble_id, ensemble_label, sequence_number, .. }) = self.provenance() {
-            // Where it comes from goes with it, as far as this format's writer can say it.
+            // The provenance is kept, as far as the writer of this format can express it.
             let sayable = |text: &str| text.len() <= 200 && text.bytes().all(|b| b == b' ' || b.is_ascii_graphic());
             if sayable(&ensemble_id) && sayable(&ensemble_label) {
                 options.ensemble_id = if ensemble_id.is_empty() { options.ensemble_id } else { ensemble_id };
@@ -562,8 +564,9 @@ impl WriteOptions<'_> {
     }
 }
 
-/// Writes a configuration, of which this rank has the part that `lattice` says, whole or not at all. What is no regular file is written to from its beginning
-/// to its end. What its header cannot say of the ensemble is in a sidecar; one that described another file is removed.
+/// Writes a configuration, whole or not at all. This rank has the local volume that `lattice` gives it. A path that is not a regular file
+/// is written from beginning to end. A sidecar holds what the header cannot say about the ensemble; a sidecar that described another file
+/// is removed.
 pub fn write(
     path: &Path,
     configuration: &Configuration,

@@ -1,4 +1,4 @@
-//! A directory that is written whole or not at all: made beside its place, and renamed.
+//! A directory that is written whole or not at all: it is created next to its place, and renamed.
 
 use std::fs;
 use std::io;
@@ -19,39 +19,39 @@ pub enum DirectoryError {
     File { path: PathBuf, source: io::Error },
     #[error(transparent)]
     Parent(#[from] WriteError),
-    #[error("{} is there already, and is not empty: give another name{}", .path.display(), if *.replaceable { ", or --force to replace it" } else { "" })]
+    #[error("{} already exists and is not empty: give another name{}", .path.display(), if *.replaceable { ", or --force to replace it" } else { "" })]
     NotEmpty { path: PathBuf, replaceable: bool },
-    #[error("{} appeared in the meantime and stays as it is: what should be there is in {}", .path.display(), .written.display())]
+    #[error("{} appeared in the meantime and stays as it is: the result is in {}", .path.display(), .written.display())]
     Appeared { path: PathBuf, written: PathBuf },
 }
 
 impl DirectoryError {
-    /// What the system says of a path.
+    /// Wraps a system error for a path.
     pub fn of(path: &Path) -> impl FnOnce(io::Error) -> Self + use<> {
         let path = path.to_owned();
         move |source| Self::File { path, source }
     }
 }
 
-/// A directory on its way. Dropped, it is gone.
+/// A directory that is being written. Dropping it removes it.
 #[derive(Debug)]
 pub struct NewDirectory {
     target: PathBuf,
     root: TempDir,
-    /// Whether it replaces one that holds something.
+    /// Whether it replaces a directory that is not empty.
     replace: bool,
 }
 
 impl NewDirectory {
-    /// Makes what will be `target`. Where that holds something, it must be what `is_alike` says may be replaced, and `replace` be true. `prefix`: what its
-    /// name begins with on its way.
+    /// Begins a directory that becomes `target`. If `target` exists and is not empty, `replace` must be true and `is_alike` must accept it.
+    /// `prefix`: the beginning of its temporary name.
     pub fn new(
         target: &Path,
         prefix: &str,
         replace: bool,
         is_alike: impl FnOnce(&Path) -> bool,
     ) -> Result<Self, DirectoryError> {
-        // Its own name where it is given as `.` or by a link.
+        // Its own name, even if it is given as `.` or by a link.
         let target = target.canonicalize().unwrap_or_else(|_| target.to_owned());
         let is_there = holds_something(&target)?;
         if is_there {
@@ -67,31 +67,32 @@ impl NewDirectory {
             use std::os::unix::fs::PermissionsExt as _;
             builder.permissions(fs::Permissions::from_mode(0o777));
         }
-        // Without the name on its way, which helps nobody.
+        // Without the temporary name, which does not help the user.
         let root = builder.tempdir_in(parent).map_err(|error| DirectoryError::of(parent)(error.kind().into()))?;
         Ok(Self { target, root, replace: is_there })
     }
 
-    /// Where its files are made.
+    /// The temporary directory, in which its files are created.
     pub fn root(&self) -> &Path {
         self.root.path()
     }
 
-    /// What it will be.
+    /// Its final path.
     pub fn target(&self) -> &Path {
         &self.target
     }
 
-    /// Puts it in its place.
+    /// Moves it to its place.
     ///
     /// # Errors
-    /// [`DirectoryError::Appeared`] if something took the place meanwhile; the new directory then has another name. If the system refuses, the old one stays.
+    /// [`DirectoryError::Appeared`] if something else appeared in the place; the new directory then has another name. If the system
+    /// refuses, the old one stays.
     pub fn finish(self) -> Result<(), DirectoryError> {
         let Self { target, root, replace } = self;
         let old = match fs::remove_dir(&target) {
             Ok(()) => None,
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            // It has appeared since.
+            // It has appeared in the meantime.
             Err(error) if !replace => {
                 let Some(written) = claims::names_next_to(&target).find(|name| fs::create_dir(name).is_ok()) else {
                     return Err(DirectoryError::of(&target)(error));
@@ -100,7 +101,7 @@ impl NewDirectory {
                 let _ = root.keep();
                 return Err(DirectoryError::Appeared { path: target, written });
             }
-            // It holds what is to be replaced.
+            // It is the directory to be replaced.
             Err(_) => {
                 let parent = claims::directory_of(&target);
                 let aside = tempfile::tempdir_in(parent).map_err(DirectoryError::of(parent))?;
@@ -109,19 +110,19 @@ impl NewDirectory {
             }
         };
         if let Err(error) = fs::rename(root.path(), &target) {
-            // What was there before is put back.
+            // The old directory is put back.
             if let Some(aside) = old {
                 let _ = fs::rename(aside.path().join("old"), &target);
             }
             return Err(DirectoryError::of(&target)(error));
         }
-        // It is nowhere else any more.
+        // The temporary directory no longer exists.
         let _ = root.keep();
         Ok(())
     }
 }
 
-/// Whether a directory is there and holds something.
+/// Whether a directory exists and is not empty.
 fn holds_something(path: &Path) -> Result<bool, DirectoryError> {
     match fs::read_dir(path) {
         Ok(mut entries) => Ok(entries.next().is_some()),

@@ -7,19 +7,19 @@ use lanefield_reference::named;
 pub enum Format {
     /// The archive format of NERSC.
     Nersc,
-    /// That of the ILDG, with the records of SciDAC.
+    /// The ILDG format, with the records of SciDAC.
     Ildg,
-    /// That of MILC, version 5.
+    /// The MILC format, version 5.
     Milc,
     /// A NumPy array (T, Z, Y, X, 4, 3, 3).
     Npy,
-    /// The same in an HDF5 file.
+    /// The same array in an HDF5 file.
     Hdf5,
-    /// That of openQCD, which is read only.
+    /// The format of openQCD, read only.
     OpenQcd,
-    /// That of DD-αAMG, which is read only.
+    /// The format of DD-αAMG, read only.
     DdAlphaAmg,
-    /// That of HiRep, which is read only.
+    /// The format of HiRep, read only.
     HiRep,
 }
 
@@ -29,7 +29,7 @@ named!(Format, "format":
 );
 
 impl Format {
-    /// Whether files are written in it.
+    /// Whether files can be written in this format.
     pub fn is_written(self) -> bool {
         !matches!(self, Self::OpenQcd | Self::DdAlphaAmg | Self::HiRep)
     }

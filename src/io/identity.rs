@@ -1,5 +1,5 @@
-//! What makes a solve the solve that it is: all that its bits depend on, as names and values. Checkpoints and records carry it, so that one of
-//! another solve is refused by what differs.
+//! The identity of a solve: names and values of everything that its bits depend on. Checkpoints and records contain it. One that belongs to
+//! another solve is refused, and the message names the value that differs.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -12,14 +12,14 @@ use thiserror::Error;
 use crate::comm::{CommError, WholeLattice};
 pub use crate::sha256_of_numbers::{Sha256OfNumbers, digest_of_numbers};
 
-/// Names and values in a fixed order: ("precision", "f64"). Device, threads and lane width are no part of it unless they change bits.
+/// Names and values in a fixed order: ("precision", "f64"). Device, threads and lane width are not included unless they change bits.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Identity(Vec<(String, String)>);
 
-/// Two solves are not the same.
+/// The difference between the identities of two solves.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
-#[error("it is of another solve: its {name} is {theirs}, and that of this solve {ours}")]
+#[error("it belongs to another solve: its {name} is {theirs}, and here it is {ours}")]
 #[allow(missing_docs, reason = "the names say it")]
 pub struct IdentityMismatch {
     pub name: String,
@@ -35,7 +35,7 @@ impl Identity {
         self
     }
 
-    /// Whether what `theirs` gives, of a file, is what this one has. Gives the names that it leaves out.
+    /// Checks that the values that `theirs`, read from a file, contains are those of this identity. Returns the names that it leaves out.
     ///
     /// # Errors
     /// [`IdentityMismatch`] with the first value that differs.
@@ -52,7 +52,7 @@ impl Identity {
         names(self) == names(other)
     }
 
-    /// Whether `theirs`, of a file, is this one.
+    /// Checks that `theirs`, read from a file, equals this identity.
     ///
     /// # Errors
     /// [`IdentityMismatch`] with the first value that differs.
@@ -69,7 +69,7 @@ impl Identity {
     }
 }
 
-/// A configuration by its extents, the bits of its plaquette, and the digest of its links.
+/// Describes a configuration by its extents, the bits of its plaquette, and the digest of its links.
 pub(crate) fn describe_configuration(
     configuration: &Configuration,
     lattice: &WholeLattice,
@@ -89,13 +89,13 @@ mod tests {
         assert_eq!(ours.check(&ours.clone()), Ok(()));
         let theirs = Identity::default().with("operator", "wilson").with("mass", 0.2);
         let error = ours.check(&theirs).unwrap_err().to_string();
-        assert_eq!(error, "it is of another solve: its mass is 0.2, and that of this solve 0.1");
+        assert_eq!(error, "it belongs to another solve: its mass is 0.2, and here it is 0.1");
     }
 
     #[test]
     fn a_value_that_one_of_two_lacks_is_a_difference() {
         let (less, more) = (Identity::default(), Identity::default().with("mass", 1));
-        assert!(less.check(&more).unwrap_err().to_string().contains("its mass is 1, and that of this solve not given"));
+        assert!(less.check(&more).unwrap_err().to_string().contains("its mass is 1, and here it is not given"));
         assert!(more.check(&less).is_err());
     }
 

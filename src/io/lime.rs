@@ -1,16 +1,16 @@
-//! LIME files (Lattice QCD Interchange Message Encapsulation, USQCD): records, each with a header of 144 bytes, in messages. Numbers are big-endian; data
-//! are padded to eight bytes.
+//! LIME files (Lattice QCD Interchange Message Encapsulation, USQCD): messages that consist of records, each with a header of 144 bytes.
+//! Numbers are big-endian; data are padded to eight bytes.
 
 use std::io::{self, Read, Seek, SeekFrom, Write};
 
 use lanefield_reference::ensure;
 use thiserror::Error;
 
-/// What a record's header begins with.
+/// The first word of a record's header.
 pub const MAGIC: u32 = 0x4567_89ab;
-/// Bytes of a record's header.
+/// The size of a record's header, in bytes.
 pub const HEADER: u64 = 144;
-/// The most records that a file is taken to have.
+/// The maximum number of records in a file.
 pub(crate) const MOST_RECORDS: usize = 10_000;
 
 const VERSION: u16 = 1;
@@ -18,7 +18,7 @@ const BEGIN: u16 = 0x8000;
 const END: u16 = 0x4000;
 const KIND: usize = 128;
 
-/// Why a file is not LIME. Messages are fragments.
+/// Why a file is not a valid LIME file. Messages are fragments.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the messages name the fields")]
@@ -31,7 +31,7 @@ pub enum LimeError {
     Version { offset: u64, version: u16 },
     #[error("the record {kind} at byte {offset} needs {needed} bytes, and the file has {left} left: it is truncated")]
     Truncated { kind: String, offset: u64, needed: u64, left: u64 },
-    #[error("the record at byte {0} has a type that is no ASCII text")]
+    #[error("the record at byte {0} has a type that is not ASCII text")]
     Kind(u64),
     #[error("there are more than {MOST_RECORDS} records")]
     TooMany,
@@ -40,17 +40,17 @@ pub enum LimeError {
 /// A record.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Record {
-    /// What it is: `ildg-format`, say.
+    /// Its type, for example `ildg-format`.
     pub kind: String,
     /// The number of its message.
     pub message: usize,
-    /// Where its data begin.
+    /// The position of its data in the file.
     pub start: u64,
-    /// Bytes of its data.
+    /// The length of its data, in bytes.
     pub length: u64,
 }
 
-/// The records of a file of so many bytes, in order. Nothing but headers is read.
+/// The records of a file of `file_length` bytes, in order. Only headers are read.
 pub fn records(reader: &mut (impl Read + Seek), file_length: u64) -> Result<Vec<Record>, LimeError> {
     let mut records = Vec::new();
     let (mut offset, mut message, mut ended) = (0, 0, true);
@@ -86,7 +86,7 @@ pub fn records(reader: &mut (impl Read + Seek), file_length: u64) -> Result<Vec<
     Ok(records)
 }
 
-/// The header of a record of so many bytes, which begins or ends a message.
+/// The header of a record with `length` bytes of data. `begins` and `ends` say whether it is the first or the last of its message.
 pub fn header(kind: &str, [begins, ends]: [bool; 2], length: u64) -> [u8; HEADER as usize] {
     let mut header = [0; HEADER as usize];
     let flags = (u16::from(begins) * BEGIN) | (u16::from(ends) * END);
@@ -99,7 +99,7 @@ pub fn header(kind: &str, [begins, ends]: [bool; 2], length: u64) -> [u8; HEADER
     header
 }
 
-/// Bytes after so many of data, up to the next record.
+/// The padding after `length` bytes of data, up to the next record.
 pub fn padding(length: u64) -> &'static [u8] {
     &[0; 8][..(length.next_multiple_of(8) - length) as usize]
 }
@@ -159,6 +159,6 @@ mod tests {
         assert!(refused(&other).contains("version 2"));
         let mut other = bytes;
         other[16] = 0xff;
-        assert!(refused(&other).contains("no ASCII text"));
+        assert!(refused(&other).contains("not ASCII text"));
     }
 }

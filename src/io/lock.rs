@@ -1,5 +1,5 @@
-//! A lock on a directory, or on a file that grows, to which only one process may write. It is a file that the operating system locks, and releases when
-//! the process ends, for whatever reason.
+//! A lock on a directory, or on a file that is appended to, which only one process may write. It is a file that the operating system locks,
+//! and unlocks when the process ends for any reason.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Read as _, Seek as _, Write as _};
@@ -10,12 +10,12 @@ use thiserror::Error;
 
 use super::claims::inode;
 
-/// What the file of the lock of a directory is called there.
+/// The name of the lock file in a locked directory.
 pub(crate) const LOCK: &str = "lock";
-/// Its content is one line.
+/// The maximum size of the lock file, whose content is one line.
 const MOST_BYTES: u64 = 512;
 
-/// Why there is no lock. Messages are fragments.
+/// Why a lock was not acquired. Messages are fragments.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the messages name the fields")]
@@ -26,17 +26,16 @@ pub enum LockError {
     File { path: PathBuf, source: io::Error },
 }
 
-/// A lock that this process holds. Dropped, its file is gone.
+/// A lock that this process holds. Dropping it removes its file.
 #[derive(Debug)]
 pub struct Lock {
     path: PathBuf,
-    /// Which holds the lock, where the file system has locks.
+    /// The open file, which holds the lock if the file system supports locks.
     _file: File,
 }
 
 impl Lock {
-    /// Takes the lock of a directory, or of a file that need not be there yet.
-    /// The error names another process that has it.
+    /// Acquires the lock of a directory, or of a file that need not exist yet. If another process has it, the error names that process.
     pub fn take(locked: &Path) -> Result<Self, LockError> {
         let path = match locked.is_dir() {
             true => locked.join(LOCK),
@@ -56,7 +55,7 @@ impl Lock {
                 let holder = holder.lines().next().filter(|_| read.is_ok()).unwrap_or("another process").to_owned();
                 return Err(LockError::Held { path: locked.to_owned(), holder });
             }
-            // Whoever held it before may have removed the file after it was opened here.
+            // The previous holder may have removed the file after it was opened here.
             let ours = file.metadata().map_err(failed)?;
             if !fs::metadata(&path).is_ok_and(|there| inode(&there) == inode(&ours)) {
                 continue;
@@ -81,14 +80,14 @@ impl Drop for Lock {
     }
 }
 
-/// The files of the locks of this process.
+/// The lock files of this process.
 static HELD: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 fn held() -> MutexGuard<'static, Vec<PathBuf>> {
     HELD.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Removes the files of all locks of a process that ends without dropping them.
+/// Removes the files of all locks. For a process that ends without dropping them.
 pub fn remove_all() {
     for path in held().drain(..) {
         let _ = fs::remove_file(path);

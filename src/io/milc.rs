@@ -1,5 +1,6 @@
-//! Gauge configurations as MILC writes them, version 5: a header of 96 bytes, then the links of one site after the other, x fastest, rows of each link in
-//! order, in f32, all in the byte order of the machine that wrote it. Source: MILC's `io_lat4.c`.
+//! Gauge configurations in the format of MILC, version 5: a header of 96 bytes, then the links site by site. Sites have x fastest, the rows
+//! of each link are in order, and numbers are f32. Everything has the byte order of the machine that wrote the file. Source: MILC's
+//! `io_lat4.c`.
 
 use std::io::{self, Cursor, Read, Seek, SeekFrom};
 use std::path::Path;
@@ -15,17 +16,17 @@ use super::rows::{Demand, SitesOfFile, as_stored, each_site, require_room};
 use super::stored_links::{ByteOrder, FloatingPoint, StoredRows, encode};
 use crate::comm::WholeLattice;
 
-/// What a file begins with.
+/// The first word of a file.
 pub const MAGIC: u32 = 20103;
 
-/// Bytes of the header, checksums included.
+/// The size of the header with checksums, in bytes.
 const HEADER: usize = 96;
 const TIME_STAMP: usize = 64;
 /// 32-bit words of the links of a site.
 const SITE_NUMBERS: usize = 72;
 const SITE_BYTES: usize = 4 * SITE_NUMBERS;
 
-/// Why a file of MILC was not read or written. Messages are fragments.
+/// Why a MILC file was not read or written. Messages are fragments.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the messages name the fields")]
@@ -38,11 +39,11 @@ pub enum MilcError {
     Magic { found: u32 },
     #[error("the extents in the header are {extents:?}: {source}")]
     Extents { extents: [u32; 4], source: LayoutError },
-    #[error("sites lie in order {0}: 0, x fastest, is the one that is read")]
+    #[error("the sites are in order {0}: expected 0, x fastest")]
     Order(u32),
     #[error("the file has {found} bytes: a configuration on {extents} has {expected}")]
     Length { extents: Extents, expected: u64, found: u64 },
-    #[error("it is of a lattice {found}, not of {expected}")]
+    #[error("the lattice is {found}, not {expected}")]
     OtherExtents { found: String, expected: String },
     #[error("not enough memory for a configuration on {extents}: {bytes} bytes")]
     OutOfMemory { extents: Extents, bytes: usize },
@@ -56,18 +57,18 @@ pub enum MilcError {
     Write(#[from] WriteError),
 }
 
-/// What the header of a file says.
+/// The content of a file's header.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[allow(missing_docs, reason = "the names say it")]
 pub struct MilcHeader {
     pub extents: Extents,
     pub byte_order: ByteOrder,
-    /// When it was written, as the writer puts it.
+    /// The time when it was written, in the writer's format.
     pub time_stamp: String,
     pub checksums: [u32; 2],
 }
 
-/// A file of MILC: what its header says, and its links, which agree with it.
+/// A MILC file: the content of its header, and its links, which agree with it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct MilcFile {
     /// The header.
@@ -79,9 +80,9 @@ pub struct MilcFile {
 /// How a configuration is written.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct MilcOptions {
-    /// Of the whole file.
+    /// The byte order of the whole file.
     pub byte_order: ByteOrder,
-    /// When it was written: at most 63 characters.
+    /// The time stamp: at most 63 characters.
     pub time_stamp: String,
 }
 
@@ -91,7 +92,7 @@ impl Default for MilcOptions {
     }
 }
 
-/// Exclusive or of the 32-bit words, each rotated to the left by its number mod 29, and mod 31.
+/// Two checksums: the exclusive or of the 32-bit words, each rotated to the left by its number mod 29, and the same mod 31.
 #[derive(Clone, Copy, Default)]
 struct MilcChecksums([u32; 2]);
 
@@ -119,7 +120,7 @@ fn bytes_of(word: u32, byte_order: ByteOrder) -> [u8; 4] {
     }
 }
 
-/// The numbers of a file.
+/// The number format of files with this byte order.
 pub(super) fn floating_point(byte_order: ByteOrder) -> FloatingPoint {
     match byte_order {
         ByteOrder::Big => FloatingPoint::F32Big,
@@ -127,12 +128,12 @@ pub(super) fn floating_point(byte_order: ByteOrder) -> FloatingPoint {
     }
 }
 
-/// The byte order of a file that begins so, if it is one of MILC.
+/// The byte order of a file that begins with these bytes, if it is a MILC file.
 fn byte_order_of(start: [u8; 4]) -> Option<ByteOrder> {
     [ByteOrder::Little, ByteOrder::Big].into_iter().find(|order| word_of(start, *order) == MAGIC)
 }
 
-/// Whether files of MILC begin so.
+/// Whether a MILC file begins with these bytes.
 pub(super) fn begins_so(start: &[u8]) -> bool {
     start.first_chunk().copied().and_then(byte_order_of).is_some()
 }
@@ -178,8 +179,8 @@ impl MilcHeader {
     }
 }
 
-/// Reads the file at `path`, and verifies its length and checksums, and that its links are finite and in SU(3).
-/// Nothing is allocated for links before the length of the file is known to be right.
+/// Reads the file at `path`, and verifies its length and checksums, and that its links are finite and in SU(3). Memory for links is
+/// allocated only after the length of the file was checked.
 pub fn read(path: &Path) -> Result<MilcFile, MilcError> {
     let (mut file, length) = open(path)?;
     let header = MilcHeader::read(&mut file, length)?;
@@ -187,13 +188,13 @@ pub fn read(path: &Path) -> Result<MilcFile, MilcError> {
     read_sites(file, header, &lattice, Demand::Su3)
 }
 
-/// The header of the file at `path`, whose length agrees with it.
+/// Reads the header of the file at `path`, and checks it against the length of the file.
 pub fn read_header(path: &Path) -> Result<MilcHeader, MilcError> {
     let (mut file, length) = open(path)?;
     MilcHeader::read(&mut file, length)
 }
 
-/// As [`read`], of a whole file in memory.
+/// As [`read`], from a whole file in memory.
 pub fn parse(bytes: &[u8]) -> Result<MilcFile, MilcError> {
     let mut reader = Cursor::new(bytes);
     let header = MilcHeader::read(&mut reader, bytes.len() as u64)?;
@@ -201,13 +202,13 @@ pub fn parse(bytes: &[u8]) -> Result<MilcFile, MilcError> {
     read_sites(reader, header, &lattice, Demand::Su3)
 }
 
-/// As [`read`], of the part of a rank: each reads its own sites and those around them, and all verify the whole together.
-/// Fails on each rank by itself if its own links are damaged.
+/// As [`read`], by several ranks: each reads the sites of its local volume and those around it, and all verify the whole together. A rank
+/// whose own links are damaged fails alone.
 pub fn read_part(path: &Path, lattice: &WholeLattice) -> Result<MilcFile, MilcError> {
     read_links(path, lattice, Demand::Su3)
 }
 
-/// As [`read_part`], of links that need not be in SU(3) if that is not demanded.
+/// As [`read_part`]; `demand` says whether the links must be in SU(3).
 pub(super) fn read_links(path: &Path, lattice: &WholeLattice, demand: Demand) -> Result<MilcFile, MilcError> {
     let (mut file, length) = open(path)?;
     let header = MilcHeader::read(&mut file, length)?;
@@ -230,7 +231,7 @@ fn read_sites(
     Ok(MilcFile { header, configuration })
 }
 
-/// The links of this rank, not yet judged, and the checksums of all.
+/// The links of this rank, not yet checked, and the checksums of all links.
 fn links(
     reader: impl Read + Seek,
     header: &MilcHeader,
@@ -245,7 +246,7 @@ fn links(
     Ok((configuration, lattice.exclusive_or(sums.0).map_err(io::Error::from)?))
 }
 
-/// Names every defect of the file at `path`.
+/// Lists every defect of the file at `path`.
 pub fn check(path: &Path) -> Result<Vec<String>, MilcError> {
     let (mut file, length) = open(path)?;
     let header = match MilcHeader::read(&mut file, length) {
@@ -279,8 +280,8 @@ pub fn to_bytes(configuration: &Configuration, options: &MilcOptions) -> Result<
     Ok(bytes)
 }
 
-/// As [`write()`], of the parts of ranks: each writes its own sites. The bytes of the file are the same from any number of ranks.
-/// What fails on one rank fails on all.
+/// As [`write()`], by several ranks: each writes the sites of its local volume. The bytes of the file do not depend on the number of ranks.
+/// A failure on one rank is a failure on all.
 pub fn write_part(
     path: &Path,
     configuration: &Configuration,

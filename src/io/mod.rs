@@ -1,6 +1,13 @@
-//! Files in and out: gauge configurations of NERSC, the ILDG and MILC (`configuration` reads and writes all formats), those of openQCD, DD-αAMG and HiRep in, NumPy arrays, HDF5 files, checkpoints and records of solves, sidecars that say what an array is, and the way files are written (whole, or
-//! not at all). Readers judge a file by its length before they allocate, and name what is wrong with it. All fields are in site order
-//! (x fastest); `lanefield_reference` puts them into lanes.
+//! Reads and writes files:
+//!
+//! - gauge configurations of NERSC, the ILDG and MILC; those of openQCD, DD-αAMG and HiRep can only be read (`configuration` handles all
+//!   formats);
+//! - NumPy arrays and HDF5 files;
+//! - checkpoints and records of solves;
+//! - sidecars, which describe an array.
+//!
+//! Files are written whole or not at all. Readers check the length of a file before they allocate memory, and name its defects. All fields
+//! are in site order (x fastest); `lanefield_reference` converts them to lanes.
 
 pub mod atomic;
 pub mod checkpoint;

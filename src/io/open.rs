@@ -1,4 +1,4 @@
-//! Files that are opened to be read: regular ones, whose length is known before anything is read of them. What is no regular file is copied into one first.
+//! Opens files for reading. A regular file has a known length before it is read. Anything else is first copied into a regular file.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
@@ -18,14 +18,14 @@ pub enum OpenError {
     #[error("{} is not a file", .path.display())]
     NotAFile { path: PathBuf },
     #[error(
-        "cannot copy {} into a temporary file in {}: {source}; TMPDIR names another directory",
+        "cannot copy {} into a temporary file in {}: {source}; set TMPDIR to another directory",
         .path.display(), std::env::temp_dir().display()
     )]
     Spool { path: PathBuf, source: io::Error },
 }
 
-/// Whether a path names a pipe, a device, or a file that another program opened for this one: `/dev/stdout`, wherever it leads. They can be read or written
-/// once, and are nobody's to replace.
+/// Whether a path names a pipe, a device, or a file that another program opened for this one (`/dev/stdout`, wherever it leads). These can
+/// be read or written once, and cannot be replaced.
 pub fn is_stream(path: &Path) -> bool {
     let opened = ["/dev/stdin", "/dev/stdout", "/dev/stderr"].map(Path::new).contains(&path)
         || ["/dev/fd", "/proc/self/fd"].iter().any(|directory| path.starts_with(directory));
@@ -35,13 +35,13 @@ pub fn is_stream(path: &Path) -> bool {
 /// A regular file and its length.
 pub(super) fn open(path: &Path) -> Result<(File, u64), OpenError> {
     let refused = |source| OpenError::System { path: path.to_owned(), source };
-    // Asked before the file is opened: opening a pipe would wait for its writer.
+    // Checked before the file is opened, since opening a pipe would wait for its writer.
     let metadata = fs::metadata(path).map_err(refused)?;
     ensure!(metadata.is_file(), OpenError::NotAFile { path: path.to_owned() });
     Ok((File::open(path).map_err(refused)?, metadata.len()))
 }
 
-/// The first four bytes of a regular file, which tell formats apart; none of one that cannot be read or is shorter.
+/// The first four bytes of a regular file, which distinguish formats; `None` if it is shorter or cannot be read.
 #[cfg(feature = "hdf5")]
 pub(super) fn first_bytes(path: &Path) -> Option<[u8; 4]> {
     let mut bytes = [0; 4];
@@ -49,17 +49,17 @@ pub(super) fn first_bytes(path: &Path) -> Option<[u8; 4]> {
     Some(bytes)
 }
 
-/// Whether arrays of NumPy or files of HDF5 begin so.
+/// Whether a NumPy array or an HDF5 file begins with these bytes.
 pub fn begins_an_array(start: &[u8]) -> bool {
     [&b"\x93NUMPY"[..], b"\x89HDF"].iter().any(|magic| start.starts_with(magic))
 }
 
-/// A file that can be opened as often as one likes, and its first bytes.
+/// A file that can be opened repeatedly, and its first bytes.
 #[derive(Debug)]
 pub struct Reopenable {
     path: PathBuf,
     copy: Option<NamedTempFile>,
-    /// At most [`Self::START`] of them.
+    /// At most [`Self::START`] bytes.
     pub(super) start: Vec<u8>,
     pub(super) length: u64,
 }
@@ -67,7 +67,8 @@ pub struct Reopenable {
 impl Reopenable {
     const START: u64 = 512;
 
-    /// The file at `path`. Of a pipe or a device the first bytes are read, and then, if they are `wanted`, all that follow into a temporary file.
+    /// Opens the file at `path`. From a pipe or a device the first bytes are read. If `wanted` accepts them, the rest is copied into a
+    /// temporary file.
     pub fn open(path: &Path, wanted: impl FnOnce(&[u8]) -> bool) -> Result<Self, OpenError> {
         let refused = |source| OpenError::System { path: path.to_owned(), source };
         let metadata = fs::metadata(path).map_err(refused)?;
@@ -94,7 +95,7 @@ impl Reopenable {
         }
     }
 
-    /// Where it can be opened.
+    /// The path at which it can be opened.
     pub fn path(&self) -> &Path {
         self.copy.as_ref().map_or(&self.path, NamedTempFile::path)
     }

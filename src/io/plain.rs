@@ -1,13 +1,14 @@
-//! Gauge configurations in plain files, read: a few integers with the extents, the average plaquette as a double, and the links as doubles.
+//! Reads gauge configurations in plain formats: a few integers with the extents, the average plaquette as a double, and the links as
+//! doubles.
 //!
-//! - openQCD: t, x, y, z and the average of Re tr P; of each odd point its eight links, forwards and backwards in t, x, y, z, points with z fastest; all
-//!   little-endian. Source: `modules/archive/archive.c`.
-//! - DD-αAMG: t, z, y, x and the average of Re tr P; of each point its links in t, z, y, x, points with x fastest; in either byte order. Sources: `io.c`,
-//!   `lime_io.c`.
-//! - HiRep: the number of colours, t, x, y, z and the average plaquette; of each point its links in t, x, y, z, points with z fastest; all big-endian. Source:
-//!   `LibHR/IO/archive.c`.
+//! - openQCD: t, x, y, z and the average of Re tr P; for each odd point its eight links, forwards and backwards in t, x, y, z. Points have
+//!   z fastest; all numbers are little-endian. Source: `modules/archive/archive.c`.
+//! - DD-αAMG: t, z, y, x and the average of Re tr P; for each point its links in t, z, y, x. Points have x fastest; either byte order.
+//!   Sources: `io.c`, `lime_io.c`.
+//! - HiRep: the number of colours, t, x, y, z and the average plaquette; for each point its links in t, x, y, z. Points have z fastest; all
+//!   numbers are big-endian. Source: `LibHR/IO/archive.c`.
 //!
-//! Files of openQCD and of DD-αAMG can be of the same length: the plaquette tells which it is.
+//! Files of openQCD and of DD-αAMG can have the same length: the plaquette decides which it is.
 
 use std::io::{self, BufReader, Read, Seek as _, SeekFrom};
 use std::path::Path;
@@ -23,9 +24,9 @@ use super::rows::{Demand, require_room};
 use super::stored_links::{FloatingPoint, StoredRows, decode};
 
 const LINK_BYTES: usize = 16 * LINK_WORDS;
-/// No extent of a lattice is larger: these files have nothing else to know them by.
+/// The maximum extent of a lattice. It helps to recognise these files, which have no magic number.
 const MOST_EXTENT: usize = 4096;
-/// How far the plaquette may be from that of the header, which all three write as a double.
+/// The allowed difference between the plaquette of the links and that in the header, which all three store as a double.
 const TOLERANCE: f64 = 1e-8;
 
 /// Why a plain file was not read. Messages are fragments.
@@ -47,20 +48,20 @@ pub enum PlainError {
     Plaquette { header: f64, data: String },
 }
 
-/// What the header of a file says.
+/// The content of a file's header.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct PlainHeader {
-    /// Of which program it is.
+    /// The program that writes this format.
     pub format: Format,
     /// The lattice.
     pub extents: Extents,
-    /// Of the whole file.
+    /// The number format of the whole file.
     pub floating_point: FloatingPoint,
-    /// The average of Re tr P / 3, 1 for the free field.
+    /// The average of Re tr P / 3; 1 for the free field.
     pub plaquette: f64,
 }
 
-/// A plain file: what its header says, and its links, which agree with it.
+/// A plain file: the content of its header, and its links, which agree with it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PlainFile {
     /// The header.
@@ -70,7 +71,7 @@ pub struct PlainFile {
 }
 
 impl PlainHeader {
-    /// The headers that a file may have which begins so.
+    /// All headers that a file with this beginning may have.
     pub(super) fn all_of(start: &[u8]) -> impl Iterator<Item = Self> + '_ {
         use FloatingPoint::{F64Big, F64Little};
         let candidates = [
@@ -94,7 +95,7 @@ impl PlainHeader {
         let extents = if format == Format::DdAlphaAmg { [c, b, a, t] } else { [a, b, c, t] };
         let is_possible =
             |extent: &usize| *extent <= MOST_EXTENT && (format != Format::OpenQcd || extent.is_multiple_of(2));
-        // A file that ends before it may be told by its extents.
+        // A file that ends before the plaquette may be recognised by its extents.
         let plaquette = start.get(16..).and_then(|rest| rest.first_chunk()).map_or(0.0, real) / scale;
         let header = Self { format, extents: Extents::new(extents).ok()?, floating_point, plaquette };
         (extents.iter().all(is_possible) && plaquette.abs() <= 1.0 + TOLERANCE).then_some(header)
@@ -109,7 +110,7 @@ impl PlainHeader {
         self.bytes() + self.extents.volume() as u64 * (DIMENSIONS * LINK_BYTES) as u64
     }
 
-    /// The links, not judged.
+    /// The links, not yet checked.
     fn links(&self, path: &Path) -> Result<Configuration, PlainError> {
         let extents = self.extents;
         require_room(extents).map_err(|bytes| PlainError::OutOfMemory { extents, bytes })?;
@@ -143,8 +144,8 @@ impl PlainHeader {
     }
 }
 
-/// Reads the file at `path`, and verifies its plaquette, and that its links are finite and, if that is demanded, in SU(3).
-/// Nothing is allocated for links before the length of the file is known to be right.
+/// Reads the file at `path`, and verifies its plaquette, and that its links are finite and, if `demand` says so, in SU(3). Memory for links
+/// is allocated only after the length of the file was checked.
 pub(super) fn read(path: &Path, demand: Demand) -> Result<PlainFile, PlainError> {
     let (file, length) = open(path)?;
     let (mut start, mut others) = (Vec::new(), Vec::new());
@@ -153,7 +154,7 @@ pub(super) fn read(path: &Path, demand: Demand) -> Result<PlainFile, PlainError>
         let configuration = header.links(path)?;
         demand.require(&configuration)?;
         let data = configuration.plaquette();
-        // Written so that what is no number fails.
+        // Written so that NaN fails.
         if (data - header.plaquette).abs() < TOLERANCE {
             return Ok(PlainFile { header, configuration });
         }

@@ -1,11 +1,11 @@
-//! Records: each scalar that a solve went through, and digests of its fields, as JSON lines. Another run, on whatever device, is compared with
-//! them line by line. The first line is the header; the last one says that the solve ended, with digests of its inputs and of its solution.
+//! Records: every scalar of a solve, and digests of its fields, as JSON lines. Another run on any device is compared with them line by
+//! line. The first line is the header. The last one marks the end of the solve, and has digests of its inputs and its solution.
 //!
-//! The last member of each line is `check`: the first 16 hex digits of SHA-256 over all lines up to this one, each without that member, the closing
-//! brace and the newline. So a damaged record is told from a solve that went another way.
+//! The last member of each line is `check`: the first 16 hex digits of the SHA-256 of all lines up to this one. Each line is hashed without
+//! that member, the closing brace and the newline. The checks distinguish a damaged record from a solve that took another course.
 //!
-//! Records that another program wrote may have blanks between members, members in any order, and less of them: no checks, no digests, less of an
-//! identity. What is there is compared (`docs/arithmetic.md` §18).
+//! Records of other programs may have blanks between members, members in any order, and fewer of them: no checks, no digests, an incomplete
+//! identity. Whatever they contain is compared (`docs/arithmetic.md` §18).
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, BufWriter, Read as _, Write};
@@ -22,7 +22,7 @@ use super::identity::{Identity, IdentityMismatch};
 /// The version of the format that is written, and the only one that is read.
 pub(crate) const RECORD_VERSION: u64 = 2;
 const FORMAT: &str = "lanefield record";
-/// No line is longer, in bytes.
+/// The maximum length of a line, in bytes.
 const MOST_LINE: u64 = 1 << 20;
 
 /// The first line.
@@ -30,7 +30,7 @@ const MOST_LINE: u64 = 1 << 20;
 struct RecordHeader {
     format: String,
     version: u64,
-    /// 0 where there are no digests of fields.
+    /// Iterations from one set of digests to the next; 0 if there are no digests of fields.
     #[serde(default)]
     every: usize,
     /// Whether lines have checks.
@@ -44,7 +44,7 @@ fn yes() -> bool {
     true
 }
 
-/// A member that is there, also where it is null.
+/// Deserializes a member that is present, even if it is null.
 fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
     T::deserialize(deserializer).map(Some)
 }
@@ -55,43 +55,43 @@ fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Res
 pub enum Entry {
     /// A sum over sites.
     Scalar {
-        /// Iterations done before.
+        /// The number of iterations done before it.
         iteration: usize,
-        /// Of a batch, else 0.
+        /// The right-hand side of a batch; 0 otherwise.
         #[serde(default)]
         rhs: usize,
-        /// What it is: "<p, A p>".
+        /// The name of the quantity: "<p, A p>".
         quantity: String,
-        /// The 16 hex digits of the double.
+        /// The bits of the double as 16 hex digits.
         bits: String,
     },
     /// A field of the state.
     Field {
-        /// Iterations done.
+        /// The number of iterations done.
         iteration: usize,
-        /// Its name in the recurrence: "r".
+        /// Its name in the recurrence, for example "r".
         field: String,
-        /// SHA-256 of its numbers in site order, little-endian f64.
+        /// The SHA-256 of its numbers in site order, in little-endian f64.
         sha256: String,
     },
-    /// The end of the solve, converged or not. Digests are as those of fields.
+    /// The end of the solve, converged or not. Digests are computed as for fields.
     End {
-        /// Iterations done.
+        /// The number of iterations done.
         end: usize,
-        /// SHA-256 of the links; none where the record does not say.
+        /// The SHA-256 of the links; `None` if the record does not say.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         links: Option<String>,
-        /// SHA-256 of the source, with all right-hand sides at each site; none where the record does not say.
+        /// The SHA-256 of the source, with all right-hand sides at each site; `None` if the record does not say.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         source: Option<String>,
-        /// SHA-256 of the whole solution; `Some(None)` where the solve did not converge, none where the record does not say.
+        /// The SHA-256 of the whole solution; `Some(None)` if the solve did not converge, `None` if the record does not say.
         #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
         solution: Option<Option<String>>,
     },
 }
 
 impl Entry {
-    /// Whether a line of a record says the same as this one, as far as it says anything.
+    /// Whether a recorded line agrees with this one in every member that it has.
     pub(crate) fn agrees_with(&self, recorded: &Self) -> bool {
         match (self, recorded) {
             (
@@ -107,7 +107,7 @@ impl Entry {
         }
     }
 
-    /// Hexadecimal digits as they are written here.
+    /// The entry with its hexadecimal digits in the form that this library writes.
     fn in_our_digits(mut self) -> Self {
         let digits = |text: &mut String| text.make_ascii_lowercase();
         match &mut self {
@@ -133,9 +133,9 @@ impl Entry {
 pub enum RecordError {
     #[error("cannot read or write {}: {source}", .path.display())]
     File { path: PathBuf, source: io::Error },
-    #[error("line {line} of {} is no line of a record: {what}", .path.display())]
+    #[error("line {line} of {} is not a valid line of a record: {what}", .path.display())]
     Line { path: PathBuf, line: usize, what: String },
-    #[error("the record {} is damaged at line {line}: its content and its check do not belong together", .path.display())]
+    #[error("the record {} is damaged at line {line}: its content does not match its check", .path.display())]
     Damaged { path: PathBuf, line: usize },
     #[error(
         "{} has version {found} of the format, and this program reads version {RECORD_VERSION}: use the program that wrote it",
@@ -146,7 +146,7 @@ pub enum RecordError {
     OtherSolve { path: PathBuf, mismatch: IdentityMismatch },
 }
 
-/// Writes a record line by line; what a killed solve has written so far can be read.
+/// Writes a record line by line. If the solve is killed, the lines written so far can be read.
 #[derive(Debug)]
 pub struct RecordWriter {
     path: PathBuf,
@@ -154,15 +154,15 @@ pub struct RecordWriter {
     checks: Checks,
 }
 
-/// What comes before the check of a line, and after it.
+/// The text before and after the check of a line.
 const CHECK: [&str; 2] = [",\"check\":\"", "\"}"];
 
-/// The checks of lines, in turn.
+/// Computes the checks of successive lines.
 #[derive(Debug, Default)]
 struct Checks(Sha256);
 
 impl Checks {
-    /// That of the next line, from what comes before it.
+    /// The check of the next line, from the text before it.
     fn next(&mut self, line: &str) -> String {
         self.0.update(line);
         hex::encode(&self.0.clone().finalize()[..8])
@@ -170,7 +170,7 @@ impl Checks {
 }
 
 impl RecordWriter {
-    /// Makes the file, with its header. `every` is the number of iterations from one set of digests to the next.
+    /// Creates the file with its header. `every` is the number of iterations from one set of digests to the next.
     pub fn create(path: &Path, identity: &Identity, every: usize) -> Result<Self, RecordError> {
         let file = claims::create(path).map_err(|source| RecordError::File { path: path.to_owned(), source })?;
         let mut writer = Self { path: path.to_owned(), writer: BufWriter::new(file), checks: Checks::default() };
@@ -190,7 +190,7 @@ impl RecordWriter {
         self.line(entry)
     }
 
-    /// Hands all lines so far to the system.
+    /// Writes all lines so far to the file.
     pub fn flush(&mut self) -> Result<(), RecordError> {
         let result = self.writer.flush();
         self.failed(result)
@@ -218,27 +218,27 @@ pub struct RecordReader {
     reader: BufReader<File>,
     line: usize,
     every: usize,
-    /// None where its lines have none.
+    /// `None` if the lines have no checks.
     checks: Option<Checks>,
     left_out: Vec<String>,
 }
 
 impl RecordReader {
-    /// The file.
+    /// The path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Opens the record of the solve `identity`.
+    /// Opens a record, and checks that it belongs to the solve `identity`.
     pub fn open(path: &Path, identity: &Identity) -> Result<Self, RecordError> {
         let failed = |source| RecordError::File { path: path.to_owned(), source };
         ensure!(fs::metadata(path).map_err(failed)?.is_file(), failed(io::Error::other("it is not a file")));
         let reader = BufReader::new(File::open(path).map_err(failed)?);
         let (checks, left_out) = (Some(Checks::default()), Vec::new());
         let mut record = Self { path: path.to_owned(), reader, line: 0, every: 0, checks, left_out };
-        let text = record.text()?.ok_or_else(|| record.wrong("the file has no whole line".to_owned()))?;
+        let text = record.text()?.ok_or_else(|| record.wrong("the file has no complete line".to_owned()))?;
         let value: serde_json::Value =
-            serde_json::from_str(&text).map_err(|error| record.wrong(format!("it is no JSON: {error}")))?;
+            serde_json::from_str(&text).map_err(|error| record.wrong(format!("it is not JSON: {error}")))?;
         ensure!(value["format"] == FORMAT, record.wrong(format!("it does not say \"format\": \"{FORMAT}\"")));
         match value["version"].as_u64() {
             Some(RECORD_VERSION) => {}
@@ -256,7 +256,9 @@ impl RecordReader {
             serde_json::from_str(&record.checked(&text)?).map_err(|error| record.wrong(error.to_string()))?;
         let ours = names(&serde_json::to_value(identity).unwrap_or_default());
         if let Some(unknown) = names(&value["identity"]).into_iter().find(|name| !ours.contains(name)) {
-            return Err(record.wrong(format!("'{unknown}' is no name of an identity; they are {}", ours.join(", "))));
+            return Err(
+                record.wrong(format!("unknown name '{unknown}' in the identity: expected one of {}", ours.join(", ")))
+            );
         }
         let other = |mismatch| RecordError::OtherSolve { path: path.to_owned(), mismatch };
         record.left_out = identity.check_given(&header.identity).map_err(other)?;
@@ -264,29 +266,29 @@ impl RecordReader {
         Ok(record)
     }
 
-    /// Iterations from one set of digests to the next; 0 where it has none.
+    /// Iterations from one set of digests to the next; 0 if there are no digests of fields.
     pub fn every(&self) -> usize {
         self.every
     }
 
-    /// Whether a damaged line is told from one that differs: its lines have checks.
+    /// Whether a damaged line can be distinguished from one that differs, because lines have checks.
     pub fn is_checked(&self) -> bool {
         self.checks.is_some()
     }
 
-    /// Of what the solve is made, and the record does not say.
+    /// The names of the identity that the record leaves out.
     pub fn left_out(&self) -> &[String] {
         &self.left_out
     }
 
-    /// The next line; none where the file ends, also within a line.
+    /// The next line; `None` at the end of the file, even if it ends within a line.
     pub(crate) fn next_entry(&mut self) -> Result<Option<Entry>, RecordError> {
         let Some(text) = self.text()? else { return Ok(None) };
         let entry: Result<Entry, _> = serde_json::from_str(&self.checked(&text)?);
         entry.map(|entry| Some(entry.in_our_digits())).map_err(|error| self.wrong(error.to_string()))
     }
 
-    /// A line without its check, which must be right.
+    /// A line without its check, after verifying the check.
     fn checked(&mut self, line: &str) -> Result<String, RecordError> {
         let Some(checks) = &mut self.checks else { return Ok(line.to_owned()) };
         match split_check(line) {
@@ -295,7 +297,7 @@ impl RecordReader {
         }
     }
 
-    /// The next line; the last one of a solve that was killed may be cut off, and counts as not written.
+    /// The next line. If a solve was killed, its last line may be cut off; it counts as not written.
     fn text(&mut self) -> Result<Option<String>, RecordError> {
         let mut bytes = Vec::new();
         let read = self.reader.by_ref().take(MOST_LINE).read_until(b'\n', &mut bytes);
@@ -322,7 +324,7 @@ fn names(identity: &serde_json::Value) -> Vec<String> {
     pairs.filter_map(|pair| Some(pair[0].as_str()?.to_owned())).collect()
 }
 
-/// What comes before the comma of the check of a line, and the check, whatever blanks are between.
+/// Splits a line into the text before the comma of its check, and the check, allowing blanks.
 fn split_check(line: &str) -> Option<(&str, &str)> {
     let line = line.trim_end().strip_suffix('}')?.trim_end().strip_suffix('"')?;
     let (line, check) = line.rsplit_once('"')?;
@@ -394,7 +396,7 @@ mod tests {
         let path = written(&directory);
         let whole = fs::read(&path).unwrap();
         assert_eq!(read(&path).unwrap(), 4);
-        // But for that of the last newline, without which the line is cut off.
+        // Except that of the last newline, without which the line counts as cut off.
         for bit in (0..whole.len() - 1).map(|byte| 8 * byte + byte % 8) {
             let mut bytes = whole.clone();
             bytes[bit / 8] ^= 1 << (bit % 8);
@@ -402,7 +404,7 @@ mod tests {
             let expected = 1 + whole[..bit / 8].iter().filter(|&&byte| byte == b'\n').count();
             match read(&path) {
                 Err(RecordError::Damaged { line, .. }) => assert_eq!(line, expected, "bit {bit}"),
-                // The header is read before its check is.
+                // The header is parsed before its check is verified.
                 Err(RecordError::Line { line: 1, .. } | RecordError::Version { .. }) if expected == 1 => (),
                 other => panic!("bit {bit}: {other:?}"),
             }
@@ -448,7 +450,7 @@ mod tests {
             hasher.update(line);
             text += &format!("{line} , \"check\": \"{}\" }}\n", &hex::encode(hasher.clone().finalize())[..16]);
         }
-        // The blank before the comma belongs to what is hashed.
+        // The blank before the comma is hashed, too.
         assert!(matches!(read_text(&path, &text), Err(RecordError::Damaged { line: 1, .. })));
         assert_eq!(read_text(&path, &text.replace(" , \"check", ", \"check")).unwrap(), 3);
     }
@@ -473,12 +475,12 @@ mod tests {
         let (no_checks, mass) =
             (format!("{header}}}\n"), format!("{header}, \"checked\": false, \"identity\": [[\"mass\", \"1\"]]}}\n"));
         for (content, says) in [
-            ("", "the file has no whole line"),
-            ("{}", "the file has no whole line"),
+            ("", "the file has no complete line"),
+            ("{}", "the file has no complete line"),
             ("{}\n", "it does not say \"format\""),
-            ("no record\n", "it is no JSON: "),
+            ("no record\n", "it is not JSON: "),
             (&no_checks, "it has no \"check\": that of a record without checks says \"checked\": false"),
-            (&mass, "'mass' is no name of an identity; they are operator"),
+            (&mass, "unknown name 'mass' in the identity: expected one of operator"),
         ] {
             fs::write(&path, content).unwrap();
             let error = RecordReader::open(&path, &identity()).unwrap_err();

@@ -1,4 +1,4 @@
-//! Sites of a lattice in a file that holds them in site order, read and written by position: a rank touches what is its own.
+//! Reads and writes the sites of a lattice in a file by their position. Sites are in site order, and each rank touches only its own.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -10,17 +10,17 @@ use num_complex::Complex;
 
 use super::stored_links::{FloatingPoint, StoredRows, decode, encode};
 
-/// What links must be that are read.
+/// What is required of links that are read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Demand {
-    /// In SU(3).
+    /// The links must be in SU(3).
     Su3,
-    /// Finite: they are projected to SU(3) next.
+    /// The links must be finite. They are projected to SU(3) next.
     Finite,
 }
 
 impl Demand {
-    /// Refuses links that are not so.
+    /// Refuses links that do not meet the demand.
     pub(super) fn require(self, configuration: &Configuration) -> Result<(), GaugeError> {
         match self {
             Self::Su3 => configuration.require_su3(SU3_TOLERANCE),
@@ -29,7 +29,8 @@ impl Demand {
     }
 }
 
-/// The links as a file holds them: rounded, and without a third row of their own. Links that a reader would refuse then are refused.
+/// The links as a reader will get them from the file: rounded, and with the third row rebuilt if it is not stored. Refuses links that a
+/// reader would refuse.
 pub(super) fn as_stored(
     configuration: &Configuration,
     rows: StoredRows,
@@ -51,11 +52,11 @@ pub(super) fn as_stored(
 /// An array over a lattice in a file.
 pub(super) struct SitesOfFile<F = File> {
     file: F,
-    /// Where its first site begins.
+    /// The position of its first site.
     start: u64,
     site_bytes: usize,
     extents: Extents,
-    /// The row along x that was read last, by its number.
+    /// The row along x that was read last, with its number.
     row: (usize, Vec<u8>),
 }
 
@@ -65,7 +66,7 @@ impl<F: Seek> SitesOfFile<F> {
         Self { file, start, site_bytes, extents, row: (usize::MAX, Vec::new()) }
     }
 
-    /// The bytes of a site. Those of a row are read together.
+    /// The bytes of a site. A whole row is read at a time.
     pub(super) fn site(&mut self, x: Coordinate) -> io::Result<&[u8]>
     where
         F: Read,
@@ -82,7 +83,7 @@ impl<F: Seek> SitesOfFile<F> {
         Ok(&self.row.1[x[0] * self.site_bytes..][..self.site_bytes])
     }
 
-    /// Writes sites that follow each other along x, from the one at `x` on.
+    /// Writes consecutive sites along x, beginning at `x`.
     pub(super) fn write(&mut self, x: Coordinate, bytes: &[u8]) -> io::Result<()>
     where
         F: Write,
@@ -90,7 +91,7 @@ impl<F: Seek> SitesOfFile<F> {
         self.write_at(self.start + (self.extents.site(x) * self.site_bytes) as u64, bytes)
     }
 
-    /// Writes bytes anywhere in the file.
+    /// Writes bytes at a position in the file.
     pub(super) fn write_at(&mut self, position: u64, bytes: &[u8]) -> io::Result<()>
     where
         F: Write,
@@ -101,8 +102,8 @@ impl<F: Seek> SitesOfFile<F> {
 }
 
 impl<F: Read + Seek> SitesOfFile<F> {
-    /// The links of a part of the lattice, not judged: of its sites, which `add` is given by their numbers in the whole lattice with their bytes, and of
-    /// those around it.
+    /// The links of a local volume and of the sites around it, not yet checked. `add` receives each site of the local volume: its number in
+    /// the whole lattice, and its bytes.
     pub(super) fn links(
         &mut self,
         part: Extents,
@@ -110,7 +111,7 @@ impl<F: Read + Seek> SitesOfFile<F> {
         mut add: impl FnMut(usize, &[u8]),
     ) -> io::Result<Configuration> {
         let (whole, mut own, mut links) = (self.extents, part.volume(), Vec::new());
-        // The sites of the part come first, and then those around it.
+        // The sites of the local volume come first, then those around it.
         Configuration::from_sites(part, |x, site| {
             let bytes = self.site(x)?;
             if own > 0 {
@@ -126,7 +127,7 @@ impl<F: Read + Seek> SitesOfFile<F> {
 }
 
 impl<F: Write + Seek> SitesOfFile<F> {
-    /// Writes the links of a part of the lattice.
+    /// Writes the links of a local volume.
     pub(super) fn write_links(
         &mut self,
         configuration: &Configuration,
@@ -144,7 +145,7 @@ impl<F: Write + Seek> SitesOfFile<F> {
     }
 }
 
-/// Adds each site of a part as a file with three rows has it, by its number in the whole lattice.
+/// Adds each site of a local volume in the form of a file with three rows, by its number in the whole lattice.
 pub(super) fn each_site(
     configuration: &Configuration,
     floating_point: FloatingPoint,
@@ -158,7 +159,7 @@ pub(super) fn each_site(
     }
 }
 
-/// Whether there is memory for the links of a part; else the bytes that there is none for.
+/// Checks that there is memory for the links of a local volume; otherwise returns the number of bytes that are needed.
 pub(super) fn require_room(part: Extents) -> Result<(), usize> {
     let words = part.volume().saturating_mul(SITE_WORDS);
     let mut room: Vec<Complex<f64>> = Vec::new();

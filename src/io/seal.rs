@@ -1,5 +1,5 @@
-//! Seals of JSON documents: the member `seal` is the SHA-256 of all others, so that a document that lost a bit is not read as another one. Blanks and the
-//! order of members do not count. Documents without a seal, as other programs write them, are read, too.
+//! Seals of JSON documents. The member `seal` is the SHA-256 of all other members, so that damage to a document is detected. Blanks and the
+//! order of members do not matter. Documents without a seal, as other programs write them, are accepted.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -19,16 +19,16 @@ pub fn sealed(document: &impl Serialize) -> serde_json::Result<String> {
     serde_json::to_string_pretty(&SealedDocument { document, seal }).map(|text| text + "\n")
 }
 
-/// Takes the seal off a document, if it has one.
+/// Removes the seal from a document and verifies it, if there is one.
 pub fn unseal(document: &mut Value) -> Result<(), String> {
     let Some(seal) = document.as_object_mut().and_then(|members| members.remove(SEAL)) else { return Ok(()) };
     match seal == seal_of(document) {
         true => Ok(()),
-        false => Err("it is damaged: its content is not what its seal was made of".to_owned()),
+        false => Err("it is damaged: its content does not match its seal".to_owned()),
     }
 }
 
-/// Members are sorted by name.
+/// The seal of a document. Members are sorted by name first.
 fn seal_of(document: &Value) -> String {
     hex::encode(Sha256::digest(document.to_string()))
 }

@@ -1,6 +1,6 @@
-//! The sidecar of an array: a JSON file beside it, `x.npy.json` beside `x.npy`, which says what the array is: operator, parameters, configuration,
-//! source, and the SHA-256 of the file. What reads the array again can refuse one that is not what it is taken for. The members are described in
-//! `docs/sidecars.md`.
+//! The sidecar of an array: a JSON file next to it, `x.npy.json` next to `x.npy`. It describes how the array was computed: operator,
+//! parameters, configuration, source. It also has the SHA-256 of the array's file, so a reader can refuse an array that does not fit.
+//! `docs/sidecars.md` describes the members.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -25,10 +25,10 @@ use crate::comm::{CommError, WholeLattice};
 pub const KIND: &str = "lanefield sidecar";
 /// The version of the format that is written, and the only one that is read.
 pub const FORMAT: u32 = 1;
-/// No sidecar is longer: what is, is none.
+/// The maximum length of a sidecar in bytes. A longer file is not a sidecar.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// What an array is, which was made of `I`. As JSON, these fields.
+/// The description of an array that was computed from the inputs `I`. The JSON has these fields.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Sidecar<I = SidecarInputs> {
     /// [`KIND`].
@@ -37,23 +37,23 @@ pub struct Sidecar<I = SidecarInputs> {
     pub format: u32,
     /// The version of the library that wrote it.
     pub lanefield: String,
-    /// The array beside it.
+    /// The file of the array.
     pub array: ArrayFile,
-    /// The command that made it: `solve`, `propagator`, `apply`, `source`.
+    /// The command that computed it: `solve`, `propagator`, `apply`, `source`.
     pub command: String,
-    /// The names of the files that were read, by argument. They are for people: what was in the files is among the inputs.
+    /// The names of the files that were read, by argument. They are for people; the inputs identify the contents.
     pub files: BTreeMap<String, String>,
-    /// All that the bits of the array depend on.
+    /// Everything that the bits of the array depend on.
     pub inputs: I,
-    /// Of a propagator its estimated relative error on each time slice, from the source on; empty where it is not known.
+    /// For a propagator, its estimated relative error on each time slice, beginning at the source. Empty if unknown.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub relative_errors: Vec<f64>,
-    /// Of which ensemble a configuration is, if its header cannot say it.
+    /// The ensemble of a configuration, if its header cannot say it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provenance: Option<Provenance>,
 }
 
-/// Of which ensemble a configuration is, and its number there.
+/// The ensemble of a configuration, and its number there.
 #[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 pub struct Provenance {
     /// ENSEMBLE_ID of NERSC files.
@@ -80,7 +80,7 @@ pub struct ArrayFile {
     pub dtype: String,
 }
 
-/// What an array was computed from, and how. Device, threads and lanes are no part of it, since they change no bit.
+/// What an array was computed from, and how. Device, threads and lanes are not included, since they change no bit.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct SidecarInputs {
     /// The operator, or the kernel of a hop.
@@ -89,9 +89,9 @@ pub struct SidecarInputs {
     pub parameters: Map<String, Value>,
     /// Boundary phases in x,y,z,t.
     pub boundary: String,
-    /// Reals stored per link.
+    /// The number of reals stored for each link.
     pub reconstruct: usize,
-    /// The order in which the hop adds its legs.
+    /// The leg order of the hop.
     pub legs: String,
     /// The gauge configuration.
     pub configuration: ConfigurationInput,
@@ -99,11 +99,11 @@ pub struct SidecarInputs {
     pub source: SourceInput,
     /// f32 or f64.
     pub precision: String,
-    /// What else the command was told: solver and tolerance, say.
+    /// Other settings of the command, for example solver and tolerance.
     pub settings: Map<String, Value>,
 }
 
-/// A configuration, by its content.
+/// A configuration, identified by its content.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct ConfigurationInput {
     /// Extents x, y, z, t.
@@ -115,7 +115,7 @@ pub struct ConfigurationInput {
 }
 
 impl ConfigurationInput {
-    /// Of the part of this rank.
+    /// Identifies a configuration from the local volumes of all ranks.
     pub fn of(configuration: &Configuration, lattice: &WholeLattice) -> Result<Self, CommError> {
         Ok(Self {
             lattice: lattice.extents().as_array(),
@@ -125,7 +125,7 @@ impl ConfigurationInput {
     }
 }
 
-/// What an array of a source alone was made of.
+/// The inputs of an array that is only a source.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct SourceInputs {
     /// Extents x, y, z, t.
@@ -154,7 +154,7 @@ pub struct SourceInput {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum SourceKind {
-    /// 1 at a point; without spin and colour, one source for each of them.
+    /// 1 at a point. Without spin and colour, there is one source for each spin and colour.
     Point {
         /// x, y, z, t.
         position: Coordinate,
@@ -171,7 +171,7 @@ pub enum SourceKind {
     Z4(NoiseInput),
     /// Each number 1 or −1; right-hand side k has the seed `seed` + k.
     Z2(NoiseInput),
-    /// exp(+ip·x) on a time slice, p = 2πn/L; without spin and colour, one source for each of them.
+    /// exp(+ip·x) on a time slice, p = 2πn/L. Without spin and colour, there is one source for each spin and colour.
     Wall {
         /// n in x, y, z.
         momentum: [i32; 3],
@@ -188,7 +188,7 @@ pub enum SourceKind {
     File {
         /// The SHA-256 of its numbers in site order, in little-endian f64.
         sha256_of_numbers: String,
-        /// The time slice in which all of them lie, if it is known.
+        /// The time slice outside which all numbers are zero, if known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         time: Option<usize>,
     },
@@ -199,15 +199,15 @@ pub enum SourceKind {
 pub struct NoiseInput {
     /// The first seed.
     pub seed: u64,
-    /// The number of right-hand sides with seeds of their own.
+    /// The number of right-hand sides, each with its own seed.
     pub nrhs: usize,
-    /// The time slice of noise that lies in one.
+    /// The time slice of the noise, if it is limited to one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time: Option<usize>,
 }
 
 impl SourceInput {
-    /// The time slice of a source that lies in one.
+    /// The time slice of the source, if it is limited to one.
     pub fn time(&self) -> Option<usize> {
         match &self.kind {
             SourceKind::Point { position, .. } => Some(position[3]),
@@ -218,7 +218,7 @@ impl SourceInput {
     }
 }
 
-/// Why a sidecar was not read or written, or is not that of the array. Messages name the file.
+/// Why a sidecar was not read or written, or does not fit the array. Messages name the file.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the messages name the fields")]
@@ -237,14 +237,15 @@ pub enum SidecarError {
     Write(#[from] WriteError),
 }
 
-/// Where the sidecar of an array is.
+/// The path of an array's sidecar.
 pub fn path_of(array: &Path) -> PathBuf {
     let mut name = array.as_os_str().to_owned();
     name.push(".json");
     name.into()
 }
 
-/// Removes the sidecar of an array that is about to be replaced: it would describe the new one wrongly. Other files stay.
+/// Removes the sidecar of an array that is about to be replaced, since it would describe the new array wrongly. Files that are not sidecars
+/// stay.
 pub fn remove(array: &Path) -> Result<(), SidecarError> {
     let path = path_of(array);
     match Sidecar::<Value>::read(array) {
@@ -253,7 +254,7 @@ pub fn remove(array: &Path) -> Result<(), SidecarError> {
     }
 }
 
-/// Refuses an array that is not the one that its sidecar describes, if it has one.
+/// If an array has a sidecar, checks that the sidecar describes it.
 pub fn check(array: &Path) -> Result<(), SidecarError> {
     Sidecar::<Value>::read(array)?.map_or(Ok(()), |sidecar| sidecar.check(array))
 }
@@ -299,18 +300,18 @@ impl<I: Serialize + DeserializeOwned> Sidecar<I> {
         })
     }
 
-    /// That of a copy of the array, which has just been written: in other numbers, or in a file of another kind.
+    /// The sidecar of a copy of the array that has just been written with another precision or in another format.
     pub fn of_copy(self, copy: &Path, array: (Vec<usize>, &str)) -> Result<Self, SidecarError> {
         let Self { array, inputs, .. } = Self::new(copy, array, "", BTreeMap::new(), self.inputs)?;
         Ok(Self { array, inputs, ..self })
     }
 
-    /// Writes it beside its array.
+    /// Writes the sidecar next to its array.
     pub fn write(&self, array: &Path) -> Result<(), SidecarError> {
         Ok(write_atomically(&path_of(array), |writer| writer.write_all(sealed(self)?.as_bytes()))?)
     }
 
-    /// Reads that of an array, if there is one. Nothing is compared with the array ([`Self::check`]).
+    /// Reads the sidecar of an array, if there is one. The array itself is not checked: see [`Self::check`].
     pub fn read(array: &Path) -> Result<Option<Self>, SidecarError> {
         let path = path_of(array);
         let failed = |source| SidecarError::Read { path: path.clone(), source };
@@ -334,7 +335,7 @@ impl<I: Serialize + DeserializeOwned> Sidecar<I> {
         serde_json::from_value(value).map(Some).map_err(|error| malformed(error.to_string()))
     }
 
-    /// Whether the array is the one that it describes.
+    /// Checks that this sidecar describes the array.
     ///
     /// # Errors
     /// [`SidecarError::OtherArray`], or an array that cannot be read.
@@ -348,26 +349,26 @@ impl<I: Serialize + DeserializeOwned> Sidecar<I> {
     }
 }
 
-/// Two inputs that are not the same.
+/// A difference between two inputs.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SidecarDifference {
-    /// What differs: `parameters.mass`.
+    /// The name of what differs: `parameters.mass`.
     pub name: String,
-    /// The first one's, as JSON; `null` where it has none.
+    /// The value in the first input as JSON; `null` if it has none.
     pub first: Value,
-    /// The second one's.
+    /// The value in the second input.
     pub second: Value,
 }
 
 impl SidecarInputs {
-    /// What differs first between these inputs and others, in the order of the names; `counts` says which names count.
+    /// The first difference between these inputs and others, in the order of the names. `counts` says which names are compared.
     pub fn difference(&self, other: &Self, counts: impl Fn(&str) -> bool) -> Option<SidecarDifference> {
         let value = |inputs: &Self| serde_json::to_value(inputs).unwrap_or_default();
         difference_of(&value(self), &value(other), counts)
     }
 }
 
-/// What differs first between two inputs as JSON, in the order of the names; `counts` says which names count.
+/// The first difference between two inputs as JSON, in the order of the names. `counts` says which names are compared.
 pub fn difference_of(first: &Value, second: &Value, counts: impl Fn(&str) -> bool) -> Option<SidecarDifference> {
     difference(String::new(), first, second, &counts)
 }

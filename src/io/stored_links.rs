@@ -3,17 +3,17 @@
 use lanefield_reference::gauge::{LINK_WORDS, SITE_WORDS, third_row};
 use num_complex::Complex;
 
-/// Rows of each link that a file holds.
+/// The rows of each link that a file stores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum StoredRows {
-    /// `4D_SU3_GAUGE`: the first two; the third is the conjugate of their cross product.
+    /// `4D_SU3_GAUGE`: the first two. The third is the conjugate of their cross product.
     Two,
     /// `4D_SU3_GAUGE_3x3`: all three.
     Three,
 }
 
 impl StoredRows {
-    /// Value of DATATYPE.
+    /// The value of DATATYPE.
     pub fn datatype(self) -> &'static str {
         match self {
             Self::Two => "4D_SU3_GAUGE",
@@ -21,7 +21,7 @@ impl StoredRows {
         }
     }
 
-    /// Real numbers that a file holds for each site.
+    /// The number of reals that a file stores for each site.
     pub fn reals_per_site(self) -> usize {
         match self {
             Self::Two => 2 * SITE_WORDS / 3 * 2,
@@ -30,7 +30,7 @@ impl StoredRows {
     }
 }
 
-/// Order of the bytes in a number.
+/// The order of the bytes in a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ByteOrder {
     /// Most significant byte first.
@@ -41,21 +41,22 @@ pub enum ByteOrder {
 
 lanefield_reference::named!(ByteOrder: Big = "big-endian", Little = "little-endian");
 
-/// Number format of a file: FLOATING_POINT. Of names without a byte order, and of wrong ones, the first links tell it: programs differ in what IEEE32 means.
+/// The number format of a file, FLOATING_POINT. Programs disagree about the byte order of IEEE32. If the name does not determine it, or is
+/// wrong, the first links decide.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FloatingPoint {
     /// `IEEE32BIG`.
     F32Big,
     /// `IEEE32`, `IEEE32LITTLE`.
     F32Little,
-    /// `IEEE64BIG`: what Grid writes.
+    /// `IEEE64BIG`, as Grid writes.
     F64Big,
     /// `IEEE64LITTLE`, `IEEE64`.
     F64Little,
 }
 
 impl FloatingPoint {
-    /// The value of FLOATING_POINT to write: of the equivalent names, the one that Grid reads.
+    /// The value of FLOATING_POINT that is written: of equivalent names, the one that Grid reads.
     pub fn name(self) -> &'static str {
         match self {
             Self::F32Big => "IEEE32BIG",
@@ -65,7 +66,7 @@ impl FloatingPoint {
         }
     }
 
-    /// Bytes of a real number: 4 or 8.
+    /// The size of a real number in bytes: 4 or 8.
     pub fn size(self) -> usize {
         match self {
             Self::F32Big | Self::F32Little => 4,
@@ -73,7 +74,7 @@ impl FloatingPoint {
         }
     }
 
-    /// Order of the bytes in a number.
+    /// The order of the bytes in a number.
     pub fn byte_order(self) -> ByteOrder {
         match self {
             Self::F32Big | Self::F64Big => ByteOrder::Big,
@@ -92,7 +93,7 @@ impl FloatingPoint {
     }
 }
 
-/// Sites that are encoded at a time.
+/// The number of sites that are encoded at a time.
 const CHUNK_SITES: usize = 256;
 
 /// Appends the links in `bytes`, whole sites of a file, to `links`.
@@ -127,7 +128,7 @@ fn decode_with<const SIZE: usize>(
     }
 }
 
-/// Hands links as a file has them to `take`, a few sites at a time.
+/// Passes links in the form of the file to `take`, a few sites at a time.
 pub(super) fn encode(
     links: &[Complex<f64>],
     rows: StoredRows,

@@ -1,11 +1,11 @@
-//! The columns of a propagator's batch, and where their words lie in its matrices.
+//! The right-hand sides of a propagator's batch, and the positions of their words in its spin-colour matrices.
 
 use lanefield_reference::field::Spinors;
 
-/// Columns of a propagator's batch: column 3·spin + colour of the source.
+/// The number of right-hand sides of a propagator: number 3·spin + colour of the source.
 pub const COLUMNS: usize = Spinors::WORDS;
 
-/// The word of a spin-colour matrix (sink spin, source spin, sink colour, source colour) that is word `word` of the spinor in column `column`.
+/// The position of word `word` of the spinor in column `column` within a spin-colour matrix (sink spin, source spin, sink colour, source colour).
 pub const fn word_of_column(column: usize, word: usize) -> usize {
     const SPINS: usize = 4;
     const COLOURS: usize = Spinors::WORDS / SPINS;

@@ -1,5 +1,5 @@
-//! Correlators of mesons, C_Γ(t) = Σ_x exp(−i p·(x − y)) tr[γ5 S† γ5 Γ S Γ†] over the sites x of time slice t, with Grid's sign and normalisation. The
-//! trace of each site is computed in f64 on the host in a written order (`docs/arithmetic.md` §11); the sum over sites is exact.
+//! Meson correlators, C_Γ(t) = Σ_x exp(−i p·(x − y)) tr[γ5 S† γ5 Γ S Γ†] over the sites x of time slice t, with Grid's sign and normalisation. The
+//! trace at each site is computed in f64 on the host, in a defined order (`docs/arithmetic.md` §11); the sum over sites is exact.
 
 use lanefield_reference::ensure;
 use lanefield_reference::field::{ComplexNumber, FieldError, Propagator, SiteObject as _};
@@ -12,7 +12,7 @@ use super::{Gamma, Momentum};
 use crate::backend::{Backend, BackendError, Sum};
 use crate::kernel::prelude::*;
 
-/// Why there is no correlator. Messages are fragments.
+/// Why a correlator cannot be computed. Messages are fragments.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the messages name the fields")]
@@ -28,19 +28,20 @@ pub enum CorrelatorError {
     Backend(#[from] BackendError),
 }
 
-/// Correlators of the pion and the rho: real parts, at times 0 to T − 1 from the source.
+/// Correlators of the pion and the rho: real parts, at times 0 to T − 1 after the source.
 #[derive(Clone, PartialEq, Debug)]
 pub struct MesonCorrelators {
     /// Γ = γ5: Σ |S|².
     pub pion: Vec<f64>,
     /// Γ = γx, γy, γz.
     pub rho_components: [Vec<f64>; 3],
-    /// Their average, ((x + y) + z) / 3.
+    /// The average of the three components, ((x + y) + z) / 3.
     pub rho: Vec<f64>,
 }
 
-/// C_Γ(t) at zero momentum for times t = 0 … T − 1 from the source, which lies in time slice `origin`. `propagator` is in site order, [`Propagator`]'s words
-/// at each site; on ranks it and `extents` are of the part, and times those of the whole lattice. `lanes` changes no bit.
+/// C_Γ(t) at zero momentum for times t = 0 … T − 1 after the source, which is in time slice `origin`. `propagator` is in site order, with the words
+/// of [`Propagator`] at each site. On ranks, it and `extents` are those of the local volume, and times are those of the whole lattice. `lanes`
+/// changes no bit.
 pub fn meson_correlator<R: Real, B: Backend>(
     backend: &B,
     extents: Extents,
@@ -53,19 +54,19 @@ pub fn meson_correlator<R: Real, B: Backend>(
     projected(backend, extents, [propagator], (at, BoundaryPhases::PERIODIC), |[site]| trace(site, gamma))
 }
 
-/// Where a correlator starts, and what it is projected to.
+/// The source and the momentum of a correlator.
 #[derive(Clone, Copy, Debug)]
 pub struct CorrelatorProjection {
-    /// The source y: times are counted from its time slice, and phases of momenta from its point.
+    /// The source y: times count from its time slice, and phases of momenta from its site.
     pub source: Coordinate,
-    /// p.
+    /// The momentum p.
     pub momentum: Momentum,
-    /// Lane width, which changes no bit.
+    /// The lane width, which changes no bit.
     pub lanes: LaneChoice,
 }
 
-/// The sums over time slices of what is made of the propagators at each site, times exp(−i p·(x − y)), from the time slice of the source on. `boundary`: the
-/// phases of what is made, e^{iθ}, with which p is (2πn + θ)/L.
+/// Sums over time slices of a function of the propagators at each site, times exp(−i p·(x − y)), starting at the time slice of the source. The
+/// boundary phases `boundary` of the function are e^{iθ}, with which p is (2πn + θ)/L.
 pub(super) fn projected<R: Real, B: Backend, const N: usize>(
     backend: &B,
     extents: Extents,
@@ -99,7 +100,7 @@ pub(super) fn projected<R: Real, B: Backend, const N: usize>(
             None => value,
         }
     })?;
-    // By a symmetry a correlator may be 0. If its terms are out of range, that is an error.
+    // A correlator may be 0 by symmetry. Terms that are out of range are an error.
     let is_normal = |c: &Complex<f64>| c.is_finite() && (c.re.is_normal() || c.im.is_normal());
     if !correlator.iter().all(is_normal) {
         let norms2 = propagators.map(|s| summed(&|site| trace(words_of(s, site), Gamma::FIVE)));
@@ -108,7 +109,7 @@ pub(super) fn projected<R: Real, B: Backend, const N: usize>(
         };
         for (time, _) in correlator.iter().enumerate().filter(|(_, c)| !is_normal(c)) {
             let norm2 = first[time].re;
-            // Of the nucleon |S|³.
+            // For the nucleon, |S|³.
             let size = others.iter().fold(norm2, |size, other| size * other[time].re.sqrt());
             if !(f64::MIN_POSITIVE / f64::EPSILON..f64::INFINITY).contains(&size) {
                 return Err(CorrelatorError::OutOfRange { time, norm2 });
@@ -122,10 +123,10 @@ fn words_of<R>(propagator: &[Complex<R>], site: usize) -> &[Complex<R>] {
     &propagator[site * Propagator::WORDS..][..Propagator::WORDS]
 }
 
-/// The correlators of the pion and the rho.
+/// Computes the correlators of the pion and the rho.
 ///
 /// # Errors
-/// [`CorrelatorError`], also of numbers whose squares are out of range.
+/// [`CorrelatorError`], also if squares of numbers are out of range.
 pub fn meson_correlators<R: Real, B: Backend>(
     backend: &B,
     extents: Extents,

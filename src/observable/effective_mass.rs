@@ -1,20 +1,20 @@
-//! Effective masses of a correlator: of one that is even about the middle of the lattice, as antiquarks running backwards make it, or of one that falls
+//! Effective masses of a correlator that is symmetric about the middle of the lattice (mesons, whose antiquarks run backwards), or that falls
 //! exponentially.
 
 use std::cmp::Ordering;
 use std::f64::consts::LN_2;
 
-/// How a correlator falls.
+/// The expected form of a correlator.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum EffectiveMass {
-    /// As cosh(m(T/2 − t)).
+    /// cosh(m(T/2 − t)).
     Cosh,
-    /// As exp(−m t).
+    /// exp(−m t).
     Exponential,
 }
 
 impl EffectiveMass {
-    /// The effective mass between times t and t + 1, for t = 0 … T − 2. `None` where there is none.
+    /// The effective mass between times t and t + 1, for t = 0 … T − 2. `None` if there is none.
     pub fn of(self, correlator: &[f64]) -> Vec<Option<f64>> {
         match self {
             Self::Cosh => of_cosh(correlator),
@@ -26,15 +26,15 @@ impl EffectiveMass {
     }
 }
 
-/// The effective mass between times t and t + 1, for t = 0 … T − 2: the m ≥ 0 of
-/// C(t) / C(t+1) = cosh(m(T/2 − t)) / cosh(m(T/2 − t − 1)). `None` where there is no such m: where the correlator changes its sign, or falls
-/// towards the far side, or where both times are equally far from the middle.
+/// The effective mass between times t and t + 1, for t = 0 … T − 2: the m ≥ 0 with C(t) / C(t+1) = cosh(m(T/2 − t)) / cosh(m(T/2 − t − 1)). `None`
+/// if there is no such m. That is the case if the correlator changes its sign, if it falls with the distance from the source in the wrong direction,
+/// or if both times are equally far from the middle.
 fn of_cosh(correlator: &[f64]) -> Vec<Option<f64>> {
     let middle = correlator.len() as f64 / 2.0;
     let pairs = correlator.windows(2).enumerate();
     pairs
         .map(|(t, pair)| {
-            // The time farther from the middle first.
+            // The time farther from the middle comes first.
             let (early, late) = ((middle - t as f64).abs(), (middle - t as f64 - 1.0).abs());
             match early.total_cmp(&late) {
                 Ordering::Greater => mass(pair[0] / pair[1], early),
@@ -45,8 +45,8 @@ fn of_cosh(correlator: &[f64]) -> Vec<Option<f64>> {
         .collect()
 }
 
-/// The m with cosh(m · far) / cosh(m · (far − 1)) = ratio, far ≥ 1, by bisection to the last bit. The functions are those of the `libm`
-/// crate, which are the same on every machine.
+/// The m with cosh(m · far) / cosh(m · (far − 1)) = ratio, far ≥ 1, by bisection to the last bit. The functions are from the `libm` crate, and are
+/// the same on every machine.
 fn mass(ratio: f64, far: f64) -> Option<f64> {
     if !ratio.is_finite() || ratio < 1.0 {
         return None;

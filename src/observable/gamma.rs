@@ -1,33 +1,33 @@
-//! The spin matrices that mesons and baryons are made with, products of gamma matrices in Grid's basis (`docs/arithmetic.md` §4): each row and each column
-//! has one element, a power of i.
+//! The spin matrices of mesons and baryons: products of gamma matrices in Grid's basis (`docs/arithmetic.md` §4). Each row and each column has one
+//! nonzero element, a power of i.
 
-/// A product γxᵃ γyᵇ γzᶜ γtᵈ, in this order, of exponents 0 and 1.
+/// A product γxᵃ γyᵇ γzᶜ γtᵈ, in this order, with exponents 0 or 1.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Gamma {
-    /// Bit μ: γμ is a factor.
+    /// Bit μ is set if γμ is a factor.
     factors: u8,
 }
 
 impl Gamma {
-    /// The identity: the scalar.
+    /// The identity, for the scalar.
     pub const IDENTITY: Self = Self { factors: 0 };
-    /// γx: a component of the rho.
+    /// γx, for a component of the rho.
     pub const X: Self = Self { factors: 1 };
-    /// γy: a component of the rho.
+    /// γy, for a component of the rho.
     pub const Y: Self = Self { factors: 2 };
-    /// γz: a component of the rho.
+    /// γz, for a component of the rho.
     pub const Z: Self = Self { factors: 4 };
-    /// γt: the charge.
+    /// γt, for the charge.
     pub const T: Self = Self { factors: 8 };
-    /// γ5 = γx γy γz γt: the pion.
+    /// γ5 = γx γy γz γt, for the pion.
     pub const FIVE: Self = Self { factors: 15 };
 
-    /// All sixteen, which span the spin matrices.
+    /// All sixteen products, which span the spin matrices.
     pub fn all() -> impl Iterator<Item = Self> {
         (0..16).map(|factors| Self { factors })
     }
 
-    /// The elements of each row of γx, γy, γz and γt: column k, and n where the element is iⁿ.
+    /// The nonzero element of each row of γx, γy, γz and γt: its column, and the n of its value iⁿ.
     const VECTORS: [[(usize, u8); 4]; 4] = [
         [(3, 1), (2, 1), (1, 3), (0, 3)],
         [(3, 2), (2, 0), (1, 0), (0, 2)],
@@ -35,12 +35,12 @@ impl Gamma {
         [(2, 0), (3, 0), (0, 0), (1, 0)],
     ];
 
-    /// Γ Γ' up to its sign, which correlators do not depend on.
+    /// Γ Γ' up to its sign, on which correlators do not depend.
     pub const fn times(self, other: Self) -> Self {
         Self { factors: self.factors ^ other.factors }
     }
 
-    /// The element of row `spin`: its column k, and n, 0 to 3, where it is iⁿ.
+    /// The nonzero element of row `spin`: its column, and the n, 0 to 3, of its value iⁿ.
     pub const fn row(self, spin: usize) -> (usize, u8) {
         let (mut column, mut power, mut mu) = (spin, 0, 0);
         while mu < Self::VECTORS.len() {
@@ -53,13 +53,13 @@ impl Gamma {
         (column, power)
     }
 
-    /// The column of the element of row `spin`. It is its own inverse.
+    /// The column of the nonzero element of row `spin`. The map is its own inverse.
     pub const fn partner(self, spin: usize) -> usize {
         self.row(spin).0
     }
 
     /// The sign of the term of sink spin a and source spin b in tr[γ5 S† γ5 Γ S Γ†]: (γ5)_aa (γ5)_bb Γ_{a,p(a)} conj(Γ_{b,p(b)}), with p the
-    /// [`Self::partner`]. It is real, since all elements of Γ are, or none.
+    /// [`Self::partner`]. It is real, since the elements of Γ are all real or all imaginary.
     pub const fn sign(self, a: usize, b: usize) -> f64 {
         let power = Self::FIVE.row(a).1 + Self::FIVE.row(b).1 + self.row(a).1 + 4 - self.row(b).1;
         if power.is_multiple_of(4) { 1.0 } else { -1.0 }

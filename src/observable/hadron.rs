@@ -1,4 +1,4 @@
-//! Correlators of hadrons by name: mesons of two quarks, and the nucleon of three (`docs/arithmetic.md` §11).
+//! Correlators of hadrons by name: mesons, which have two quarks, and the nucleon, which has three (`docs/arithmetic.md` §11).
 
 use lanefield_reference::links::Phase;
 use lanefield_reference::prelude::*;
@@ -10,7 +10,7 @@ use super::nucleon::{NucleonParts, parts};
 use super::{EffectiveMass, Gamma};
 use crate::backend::Backend;
 
-/// A hadron of degenerate quarks. Disconnected contractions are left out, as for isovector mesons; of twisted mass they are the charged ones.
+/// A hadron of degenerate quarks. Disconnected contractions are left out, so mesons are isovectors; for twisted mass they are the charged ones.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Hadron {
@@ -24,12 +24,12 @@ pub enum Hadron {
     A1,
     /// Γ = γx γy, γy γz, γz γx, averaged.
     B1,
-    /// ε_abc (uᵀ_a C γ5 d_b) u_c, of positive parity.
+    /// ε_abc (uᵀ_a C γ5 d_b) u_c, with positive parity.
     Nucleon,
 }
 
 impl Hadron {
-    /// The spin matrices of a meson; none of the nucleon.
+    /// The spin matrices of a meson; empty for the nucleon.
     pub(crate) fn gammas(self) -> Vec<Gamma> {
         let vectors = [Gamma::X, Gamma::Y, Gamma::Z];
         match self {
@@ -42,7 +42,8 @@ impl Hadron {
         }
     }
 
-    /// How its correlator falls: mesons run both ways around the lattice, as a cosh; of the nucleon the parity that runs backwards is another particle.
+    /// The form of its correlator. Mesons run both ways around the lattice, which makes a cosh. The nucleon's backward-running partner of the other
+    /// parity is a different particle.
     pub const fn effective_mass(self) -> EffectiveMass {
         match self {
             Self::Nucleon => EffectiveMass::Exponential,
@@ -50,11 +51,15 @@ impl Hadron {
         }
     }
 
-    /// Its correlator at times 0 to T − 1 from the source. The propagators of the up and the down quark are in site order, 144 words at each site, with these
-    /// boundary phases; on ranks they and `extents` are of the part. They are the same except for twisted mass, of which both are those of the physical basis
-    /// ([`super::TwistAngle::rotate`]); mesons need that of the up quark alone, since S_d = γ5 S_u† γ5.
-    /// The nucleon is averaged with its antiparticle, which runs backwards, unless time has a fixed boundary. In a direction in space with a phase e^{iθ} it has the
-    /// momentum (2πn + 3θ)/L, 3θ from −π to π; the phases of quark and antiquark cancel in mesons.
+    /// Its correlator at times 0 to T − 1 after the source.
+    ///
+    /// The propagators of the up and the down quark are in site order, with 144 words at each site, and have these boundary phases. On ranks, they
+    /// and `extents` are those of the local volume. Both are the same, except for twisted mass, where both are in the physical basis
+    /// ([`super::TwistAngle::rotate`]). Mesons need only the propagator of the up quark, since S_d = γ5 S_u† γ5.
+    ///
+    /// The nucleon is averaged with its antiparticle, which runs backwards, unless the boundary in time is fixed. If a spatial direction has a
+    /// boundary phase e^{iθ}, the nucleon has the momentum (2πn + 3θ)/L there, with 3θ from −π to π. In mesons the phases of quark and antiquark
+    /// cancel.
     pub fn correlator<R: Real, B: Backend>(
         self,
         backend: &B,
@@ -77,8 +82,8 @@ impl Hadron {
     }
 }
 
-/// C₊(t) and what runs backwards, C₋(T − t), which is C₊(t) on average, times the phase of the boundary. `boundary`: that of three quarks, which is taken off
-/// where they crossed it.
+/// C₊(t), and the backward-running part C₋(T − t), which equals C₊(t) on average, times the boundary phase. `boundary`: the phase of three quarks,
+/// which is removed where they crossed the boundary.
 fn nucleon<R: Real, B: Backend>(
     backend: &B,
     extents: Extents,

@@ -1,4 +1,4 @@
-//! Observables: quark propagators, and correlators of hadrons made of them. Definitions: `docs/arithmetic.md` §11. Their errors and fits:
+//! Observables: quark propagators, and hadron correlators computed from them. `docs/arithmetic.md` §11 defines them. Errors and fits are in
 //! [`crate::statistics`].
 //!
 //! | file | subject |

@@ -9,25 +9,25 @@ use lanefield_reference::links::{BoundaryPhases, cis_pi};
 use num_complex::Complex;
 use serde::{Deserialize, Serialize};
 
-/// A momentum p = 2π n / L, by its whole numbers n in x, y, z.
+/// A momentum p = 2π n / L, given by three integers n for x, y and z.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Momentum {
-    /// n.
+    /// The integers n.
     pub numbers: [i32; 3],
 }
 
 impl Momentum {
-    /// At rest.
+    /// Zero momentum.
     pub const ZERO: Self = Self { numbers: [0; 3] };
 
-    /// |p|² of the extents in space, in lattice units.
+    /// |p|² for these spatial extents, in lattice units.
     pub fn squared(self, extents: Extents) -> f64 {
         let squares = (0..3).map(|d| (TAU * f64::from(self.numbers[d]) / extents[d] as f64).powi(2));
         squares.fold(0.0, |all, square| all + square)
     }
 
-    /// exp(+i p·x), (x · y) · z: a source of this momentum.
+    /// exp(+i p·x), as (x · y) · z: a source with this momentum.
     pub fn wave(self, extents: Extents, coordinate: Coordinate) -> Complex<f64> {
         let of_direction = |d: usize| {
             let extent = extents[d];
@@ -37,8 +37,8 @@ impl Momentum {
         of_direction(0) * of_direction(1) * of_direction(2)
     }
 
-    /// exp(−i p·(x − y)) with p = (2πn + θ)/L for a source at y and what has these boundary phases e^{iθ}, with the steps x − y that do not cross the boundary;
-    /// none where all are 1.
+    /// exp(−i p·(x − y)) with p = (2πn + θ)/L, for a source at y and boundary phases e^{iθ}. The steps x − y do not cross the boundary. `None` if
+    /// all phases are 1.
     pub(super) fn phases(self, extents: Extents, source: Coordinate, boundary: BoundaryPhases) -> Option<Phases> {
         let angles = [0, 1, 2].map(|d| boundary.phase(d).angle());
         let of_direction = |d: usize| -> Vec<Complex<f64>> {
@@ -55,7 +55,7 @@ impl Momentum {
     }
 }
 
-/// exp(−2πi k / n), 0 ≤ k < n. The functions are those of the `libm` crate, which are the same on every machine; at multiples of a quarter it is exact.
+/// exp(−2πi k / n), 0 ≤ k < n. The functions are from the `libm` crate, and are the same on every machine. Multiples of a quarter turn are exact.
 fn root(k: usize, n: usize) -> Complex<f64> {
     if (4 * k).is_multiple_of(n) {
         return [Complex::ONE, -Complex::I, -Complex::ONE, Complex::I][4 * k / n];
@@ -64,13 +64,13 @@ fn root(k: usize, n: usize) -> Complex<f64> {
     Complex::new(cos, -sin)
 }
 
-/// The phases of each coordinate in space.
+/// The phases of each spatial coordinate.
 pub(super) struct Phases {
     of_directions: [Vec<Complex<f64>>; 3],
 }
 
 impl Phases {
-    /// That of a site: (x · y) · z.
+    /// The phase of a site: (x · y) · z.
     pub(super) fn at(&self, coordinate: Coordinate) -> Complex<f64> {
         let [x, y, z] = [0, 1, 2].map(|d| self.of_directions[d][coordinate[d]]);
         x * y * z

@@ -1,4 +1,4 @@
-//! The contraction of the nucleon at a site, of the propagators S of the up and D of the down quark. With Q = Γ D Γ†, Γ = C γ5, C = γy γt,
+//! The contraction of the nucleon at a site, from the propagators S of the up and D of the down quark. With Q = Γ D Γ†, Γ = C γ5, C = γy γt,
 //!
 //! G = Σ ε_abc ε_a'b'c' Q^{bb'}_{αα'} [ S^{aa'}_{αα'} tr(P S^{cc'}) − S^{ac'}_{αγ'} P_{γ'γ} S^{ca'}_{γα'} ]
 //!
@@ -9,7 +9,7 @@ use num_complex::Complex;
 
 use super::Gamma;
 
-/// tr of P with P = 1/2 and with P = γt/2.
+/// The contraction with P = 1/2, and with P = γt/2.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NucleonParts {
     of_one: Complex<f64>,
@@ -36,7 +36,7 @@ type SpinMatrix = [[Complex<f64>; 4]; 4];
 
 const ZERO: Complex<f64> = Complex::ZERO;
 
-/// Products and sums of complex numbers are rounded one by one, in the order of the loops (`docs/arithmetic.md` §11).
+/// Each product and sum of complex numbers is rounded, in the order of the loops (`docs/arithmetic.md` §11).
 pub(super) fn parts<R: Real>(quarks: [&[Complex<R>]; 2]) -> NucleonParts {
     let matrix = |s: &[Complex<R>], c: usize, c_prime: usize| -> SpinMatrix {
         let word = |a: usize, b: usize| s[((4 * a + b) * 3 + c) * 3 + c_prime];
@@ -84,7 +84,7 @@ fn contraction(q: &SpinMatrix, [s, t]: [&SpinMatrix; 2], [u, v]: [&SpinMatrix; 2
         direct += q * s;
     }
     let mut sum = NucleonParts { of_one: ZERO, of_gamma_t: ZERO };
-    // (Uᵀ Q)_γ'α' is met by V_γα' where P_γ'γ is not 0.
+    // (Uᵀ Q)_γ'α' is multiplied by V_γα' if P_γ'γ is not 0.
     for gamma_prime in 0..4 {
         let (gamma, power) = Gamma::T.row(gamma_prime);
         let mut exchange = [ZERO; 2];

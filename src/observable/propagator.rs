@@ -1,4 +1,4 @@
-//! The propagator S from a point, or from a source smeared about it: twelve solves in one batch, one for each spin and colour of the source.
+//! The propagator S from a point or from a source smeared around it: twelve solves in one batch, one for each spin and colour of the source.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ use super::{OutsidePoint, Quark, QuarkSource};
 use crate::backend::{Backend, BackendError};
 use crate::solver::{Eigenpairs, SavedState, Solve, SolveError, SolveReport, Watcher, relative_errors, solve_deflated};
 
-/// Why there is no propagator. Messages are fragments.
+/// Why a propagator cannot be computed. Messages are fragments.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the messages name the fields")]
@@ -31,7 +31,7 @@ impl From<SolveError> for PropagatorError {
     }
 }
 
-/// The sources of some columns of a propagator, as the operator is solved with them.
+/// The right-hand sides with which the operator is solved, for some columns of a propagator.
 pub fn sources<B: Backend, Q: Quark>(
     backend: &B,
     configuration: &Configuration,
@@ -43,9 +43,9 @@ pub fn sources<B: Backend, Q: Quark>(
     Ok(operator.import_sources(backend, configuration, columns)?)
 }
 
-/// S, the solution of M S = η, for each spin and colour of the source, in one batch, from a saved state on where there is one. Column by
-/// column it has the bits of a single solve, unless they are solved in a block. The recurrence is shown to `watcher`. The solution of the report is S in site order, [`Propagator`]'s words
-/// at each site.
+/// Computes S, the solution of M S = η, for each spin and colour of the source in one batch. It resumes from a saved state, if there is one. Each
+/// right-hand side has the bits of its own solve, unless the method is a block. `watcher` sees the recurrence. The solution in the report is S in
+/// site order, with the words of [`Propagator`] at each site.
 pub fn propagator<R: Vectors, B: Backend, Q: Quark>(
     backend: &B,
     configuration: &Configuration,
@@ -59,8 +59,8 @@ pub fn propagator<R: Vectors, B: Backend, Q: Quark>(
     solved.into_propagator()
 }
 
-/// Some columns of S as [`propagator`] computes them, from the guess of some eigenpairs where there are any; the solution of the report has their spinors at each
-/// site.
+/// Computes some columns of S as [`propagator`] does, with eigenpairs for a guess if they are given. The solution in the report has the spinors of
+/// these columns at each site.
 pub fn solve_columns<R: Vectors, B: Backend, Q: Quark>(
     backend: &B,
     configuration: &Configuration,
@@ -74,7 +74,7 @@ pub fn solve_columns<R: Vectors, B: Backend, Q: Quark>(
     let mut solved = solve_deflated::<R, B, Q>(backend, configuration, &eta, how, deflation, watcher, resume)?;
     solved.require_intact()?;
     ensure!(sources()? == eta, SolveError::Changed { what: "the source in host memory" }.into());
-    // A solution is not lost for what could be said of it.
+    // A failure to compute statements about a solution must not lose the solution.
     if let Some(time) = source.time() {
         let source = (&eta[..], time);
         let powers: Vec<i32> = solved.rhs.iter().map(|rhs| rhs.source_scale).collect();
@@ -87,14 +87,14 @@ pub fn solve_columns<R: Vectors, B: Backend, Q: Quark>(
 }
 
 impl<R: Vectors> SolveReport<R> {
-    /// All columns of a propagator in the order of its spin-colour matrices.
+    /// Reorders all columns of a propagator to spin-colour matrices.
     pub fn into_propagator(self) -> Result<Self, PropagatorError> {
         let propagator = in_propagator_order(&self.solution)?;
         Ok(self.with_solution(propagator))
     }
 }
 
-/// Twelve columns of spinors a site, as spin-colour matrices.
+/// Reorders twelve spinors per site to spin-colour matrices.
 fn in_propagator_order<R: Vectors>(columns: &[Complex<R>]) -> Result<Vec<Complex<R>>, BackendError> {
     let mut from = [0; Propagator::WORDS];
     for at in 0..Propagator::WORDS {

@@ -1,4 +1,4 @@
-//! Operators of quarks: how physical spinors, of four dimensions, enter and leave the fields that the operator acts on.
+//! Quark operators: how physical, four-dimensional spinors are converted to and from the fields on which the operator acts.
 
 use lanefield_reference::field::{Object, SiteObject as _};
 use lanefield_reference::kernels::domain_wall::from_walls;
@@ -11,17 +11,17 @@ use crate::operator::{
     AnyModel, CloverParameters, DomainWallParameters, Model as _, ModelChoice, TwistedMassParameters, WilsonParameters,
 };
 
-/// An operator that describes a quark; one that is known at run time may be another ([`require_quark`]). Fields are in site order over the whole lattice, the
-/// spinors of all right-hand sides at each site. Onto the walls of domain wall fermions physical sources go, and physical solutions are read from them
-/// (`docs/arithmetic.md` §14).
+/// An operator that describes a quark. An operator that is chosen at run time may be a different kind ([`require_quark`]). Fields are in site order
+/// over the whole lattice, with the spinors of all right-hand sides at each site. For domain wall fermions, physical sources are put on the walls,
+/// and physical solutions are read from them (`docs/arithmetic.md` §14).
 pub trait Quark: ModelChoice + Into<AnyModel> {
-    /// Its boundary phases.
+    /// The boundary phases.
     fn boundary(&self) -> BoundaryPhases {
         (*self).into().hop().boundary
     }
 
-    /// The sources that the operator is solved with, for physical sources `eta`. They are computed in f64, whatever the precision of the solve, which rounds
-    /// them.
+    /// The right-hand sides with which the operator is solved, for physical sources `eta`. They are computed in f64 whatever the precision of the
+    /// solve, which rounds them.
     fn import_sources<B: Backend>(
         &self,
         backend: &B,
@@ -37,7 +37,7 @@ pub trait Quark: ModelChoice + Into<AnyModel> {
         Ok(backend.download(&operator.import_physical_source(&eta)?)?.try_to_site_order()?)
     }
 
-    /// The physical solutions of the operator's solutions `psi`. `lattice` is one of fields of precision `R`.
+    /// The physical solutions that correspond to the operator's solutions `psi`. `lattice` has the layout of fields in precision `R`.
     fn export_solutions<R: Vectors>(
         &self,
         lattice: Lattice,
@@ -56,15 +56,15 @@ impl Quark for CloverParameters {}
 impl Quark for DomainWallParameters {}
 impl Quark for AnyModel {}
 
-/// An operator of no quark. The message is a fragment.
+/// The operator is not one of a quark. The message is a fragment.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{operator} does not act on spinors, and has no quark propagator")]
 pub struct NoQuark {
-    /// It, with its parameters.
+    /// The operator with its parameters.
     pub operator: String,
 }
 
-/// Refuses an operator that describes no quark.
+/// Returns an error if the operator describes no quark.
 pub fn require_quark(model: &AnyModel) -> Result<(), NoQuark> {
     match model.object() {
         Object::Spinors(_) => Ok(()),
@@ -72,7 +72,7 @@ pub fn require_quark(model: &AnyModel) -> Result<(), NoQuark> {
     }
 }
 
-/// Spinors in site order on all sites, as many a site as there are.
+/// Spinors in site order on all sites; their number per site follows from the length.
 fn field<R: Vectors>(lattice: Lattice, values: &[Complex<R>]) -> Result<Field<R, Spinors>, BackendError> {
     let count = values.len() / (lattice.extents().volume() * Spinors::ONE.words());
     Ok(Field::from_site_order(lattice, Sites::Full, Spinors::new(count), values)?)

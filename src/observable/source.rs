@@ -1,5 +1,5 @@
-//! Sources by name, `point:0,0,0,0` or `z2:7,3`, for all commands and interfaces; and the twelve columns of them that propagators are solved from
-//! (`docs/spectrum.md`).
+//! Sources by name, such as `point:0,0,0,0` or `z2:7,3`, for all commands and interfaces, and the twelve right-hand sides of propagators that they
+//! define (`docs/spectrum.md`).
 
 use std::fmt;
 use std::ops::Range;
@@ -21,14 +21,14 @@ use crate::comm::{CommError, WholeLattice};
 /// Colours of a source.
 const COLOURS: usize = 3;
 
-/// Distributions of random sources: each number depends on the seed, the site and its word alone.
+/// Distributions of random sources. Each number depends only on the seed, the site and the word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Noise {
-    /// Gaussian, of variance 1 in each real.
+    /// Gaussian, with variance 1 for each real.
     Gauss,
-    /// One of 1, i, −1, −i.
+    /// One of 1, i, −1, −i, with equal probability.
     Z4,
-    /// 1 or −1.
+    /// 1 or −1, with equal probability.
     Z2,
 }
 
@@ -50,8 +50,8 @@ impl Noise {
 /// A spin (or a component of colour vectors) and a colour.
 pub type Component = [usize; 2];
 
-/// A source by its name. One with a spin and a colour, and noise, is a field; points, walls and waves without them are the twelve columns of a propagator, and so
-/// is noise on a time slice.
+/// A source by its name. Noise, and sources with a spin and a colour, are one field. Points, walls and waves without spin and colour are the twelve
+/// columns of a propagator, and so is noise on a time slice.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[allow(missing_docs, reason = "the names say it")]
 pub enum Source {
@@ -63,24 +63,24 @@ pub enum Source {
     Wall {
         momentum: Momentum,
         time: usize,
-        /// Where it is not in each spin and colour.
+        /// The spin and colour; `None` for a source in each spin and colour.
         component: Option<Component>,
     },
     /// 1 at a site.
     Point {
         position: Coordinate,
-        /// Where it is not in each spin and colour.
+        /// The spin and colour; `None` for a source in each spin and colour.
         component: Option<Component>,
     },
 }
 
-/// N whole numbers, separated by commas.
+/// N non-negative integers, separated by commas.
 fn whole_numbers<const N: usize>(text: &str) -> Option<[usize; N]> {
     let numbers: Option<Vec<usize>> = text.split(',').map(|number| number.trim().parse().ok()).collect();
     numbers?.try_into().ok()
 }
 
-/// Numbers, and a spin and a colour after them, or none.
+/// Integers, optionally followed by a spin and a colour.
 fn with_component<const N: usize, const M: usize>(text: &str) -> Option<([usize; N], Option<Component>)> {
     if let Some(numbers) = whole_numbers::<N>(text) {
         return Some((numbers, None));
@@ -159,11 +159,11 @@ impl fmt::Display for Source {
 }
 
 impl Source {
-    /// The kinds that are made.
+    /// The kinds of sources that are computed, for messages.
     pub const KINDS: &str =
         "gauss:SEED, z4:SEED, z2:SEED, point:x,y,z,t,spin,colour, wall:t,spin,colour, momentum:nx,ny,nz,t,spin,colour";
 
-    /// The word for its kind.
+    /// The name of the kind of source.
     pub const fn kind(&self) -> &'static str {
         match self {
             Self::File(_) => "file",
@@ -174,7 +174,7 @@ impl Source {
         }
     }
 
-    /// One that is a field.
+    /// Parses a source that is one field.
     pub fn field(text: &str) -> Result<Self, String> {
         let source: Self = text.parse()?;
         match source {
@@ -185,7 +185,7 @@ impl Source {
         }
     }
 
-    /// One that has the twelve columns of a propagator.
+    /// Parses a source that has the twelve columns of a propagator.
     pub fn columns(text: &str) -> Result<Self, String> {
         let source: Self = text.parse()?;
         match source {
@@ -193,7 +193,7 @@ impl Source {
                 "'{text}' is one field, and a propagator is solved from each spin and colour: leave spin and colour out"
             )),
             Self::Noise { noise: Noise::Gauss, .. } => Err(format!(
-                "'{text}': Gaussian numbers have no modulus 1, which the one-end trick needs: use z2:SEED,t or z4:SEED,t"
+                "'{text}': the one-end trick needs numbers of modulus 1, and Gaussian ones are not: use z2:SEED,t or z4:SEED,t"
             )),
             Self::Noise { time: None, .. } => {
                 Err(format!("'{text}' has no time slice, from which correlators count: add one, as in {text},0"))
@@ -202,7 +202,7 @@ impl Source {
         }
     }
 
-    /// The time slice that it lies in; none of a file, or of noise everywhere.
+    /// The time slice of the source; `None` for a file, or for noise on all sites.
     pub const fn time(&self) -> Option<usize> {
         match self {
             Self::File(_) => None,
@@ -212,7 +212,7 @@ impl Source {
         }
     }
 
-    /// Refuses a point or a time slice that is not on the lattice, or on the whole one where `extents` are those of a part.
+    /// Checks that a point or a time slice is on the lattice; on the whole lattice if `extents` are those of a local volume.
     pub fn require_inside(&self, extents: Extents) -> Result<(), OutsidePoint> {
         let first = match self {
             Self::Point { position, .. } => *position,
@@ -221,7 +221,7 @@ impl Source {
         outside(self.kind(), extents, first)
     }
 
-    /// Refuses a spin, or the component of colour vectors, that is not one of `count`.
+    /// Checks that the spin, or the component of colour vectors, is less than `count`.
     pub fn require_component(&self, name: &str, count: usize) -> Result<(), String> {
         match self {
             Self::Wall { component: Some([spin, _]), .. } | Self::Point { component: Some([spin, _]), .. }
@@ -233,7 +233,7 @@ impl Source {
         }
     }
 
-    /// All numbers of a field with `words` numbers a site, in site order; on a part of a lattice those of its sites. A file has none.
+    /// The field with `words` words per site, in site order; on a rank, on its local volume. A file yields none.
     pub fn field_on(&self, extents: Extents, words: usize) -> Result<Vec<Complex<f64>>, FieldError> {
         let what = || format!("a source on {extents}");
         let mut values = list_of(what, extents.volume() * words, std::iter::repeat(Complex::ZERO))?;
@@ -244,7 +244,7 @@ impl Source {
         Ok(values)
     }
 
-    /// The number that each spin and colour has at a site of the whole lattice; of noise that of word 0.
+    /// The number that each spin and colour has at a site of the whole lattice; for noise, that of word 0.
     fn number(&self, whole: Extents, x: Coordinate, word: u32) -> Complex<f64> {
         match *self {
             Self::Noise { noise, seed, time } if time.is_none_or(|time| time == x[3]) => {
@@ -256,7 +256,7 @@ impl Source {
         }
     }
 
-    /// The numbers of a field at a site of the whole lattice, for words that are 3·spin + colour, or those of noise. A file has none.
+    /// The numbers of a field at a site of the whole lattice, for words 3·spin + colour, or for the words of noise. A file yields none.
     pub fn fill(&self, whole: Extents, x: Coordinate, words: Range<usize>, object: &mut [Complex<f64>]) {
         let component = match self {
             Self::Wall { component, .. } | Self::Point { component, .. } => *component,
@@ -271,16 +271,16 @@ impl Source {
     }
 }
 
-/// The twelve columns from which a propagator is solved, each perhaps smeared.
+/// The twelve columns from which a propagator is solved, smeared if requested.
 #[derive(Clone)]
 pub struct QuarkSource<'a> {
-    /// The source: in column 3·spin + colour its numbers are in that spin and colour, of noise the same numbers in all columns.
+    /// The source. Column 3·spin + colour has its numbers in that spin and colour; noise has the same numbers in all columns.
     pub source: Source,
-    /// Of a file its twelve columns, as many spinors a site in site order, and the time slice in which all of them lie.
+    /// For a file: its twelve columns, as twelve spinors per site in site order, and the time slice that contains them all.
     pub file: Option<(&'a [Complex<f64>], Option<usize>)>,
-    /// How it is smeared within its time slice, if it is.
+    /// Smearing within the time slice, if any.
     pub smearing: Option<Wuppertal>,
-    /// The links on which it is smeared, if they are not those of the operator.
+    /// The links with which to smear, if they are not those of the operator.
     pub links: Option<&'a Configuration>,
 }
 
@@ -290,27 +290,27 @@ impl From<Source> for QuarkSource<'_> {
     }
 }
 
-/// A point, not smeared.
+/// A point source without smearing.
 impl From<Coordinate> for QuarkSource<'_> {
     fn from(position: Coordinate) -> Self {
         Source::Point { position, component: None }.into()
     }
 }
 
-/// A source that is not on the lattice. The message is a fragment.
+/// The source is not on the lattice. The message is a fragment.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{dimension} = {value} of the {kind} source is outside 0 to {last} on {extents}")]
 #[allow(missing_docs, reason = "the names say it")]
 pub struct OutsidePoint {
     pub kind: &'static str,
-    /// x, y, z or t.
+    /// The direction: x, y, z or t.
     pub dimension: &'static str,
     pub value: usize,
     pub last: usize,
     pub extents: Box<Extents>,
 }
 
-/// Refuses a point that is not on the lattice, or on the whole one where `extents` are those of a part.
+/// Checks that a point is on the lattice; on the whole lattice if `extents` are those of a local volume.
 pub fn require_inside(extents: Extents, point: Coordinate) -> Result<(), OutsidePoint> {
     outside("point", extents, point)
 }
@@ -324,7 +324,7 @@ fn outside(kind: &'static str, extents: Extents, point: Coordinate) -> Result<()
     Ok(())
 }
 
-/// The time slices in which some twelve columns, spinors at each site of this rank's part, are not zero.
+/// The time slices in which twelve columns are not zero, from the spinors at each site of this rank's local volume.
 pub fn times_of_columns(
     columns: &[Complex<f64>],
     extents: Extents,
@@ -353,12 +353,12 @@ pub fn columns_of_propagator(propagator: &[Complex<f64>]) -> Result<Vec<Complex<
 }
 
 impl QuarkSource<'_> {
-    /// The time slice that it lies in.
+    /// The time slice of the source.
     pub fn time(&self) -> Option<usize> {
         self.file.map_or_else(|| self.source.time(), |(_, time)| time)
     }
 
-    /// Columns 3·spin + colour of it, as many spinors a site, in site order. On a part of a lattice they are those of its sites.
+    /// Columns 3·spin + colour as spinors at each site, in site order; on a rank, on its local volume.
     pub(super) fn columns<B: Backend>(
         &self,
         backend: &B,
@@ -385,7 +385,7 @@ impl QuarkSource<'_> {
         Ok(sources)
     }
 
-    /// Three colour vectors a site, one for each colour of the source.
+    /// Three colour vectors per site, one for each colour of the source.
     fn colours<B: Backend>(
         &self,
         backend: &B,
@@ -404,7 +404,7 @@ impl QuarkSource<'_> {
         self.smeared(backend, (configuration, boundary), colours)
     }
 
-    /// Colour vectors, smeared if they are to be.
+    /// Colour vectors, smeared if requested.
     fn smeared<B: Backend>(
         &self,
         backend: &B,

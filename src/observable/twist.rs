@@ -8,7 +8,7 @@ use lanefield_reference::real::{Real, for_people};
 use num_complex::Complex;
 use serde::{Deserialize, Serialize};
 
-/// The twist angle ω of the flavour with iμγ5 in its mass, tan ω = μ / (m − m_cr). That of the other flavour is −ω.
+/// The twist angle ω of the flavour with iμγ5 in its mass term, tan ω = μ / (m − m_cr). The other flavour has −ω.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct TwistAngle {
@@ -16,16 +16,16 @@ pub struct TwistAngle {
 }
 
 impl TwistAngle {
-    /// No rotation: correlators of the twisted basis.
+    /// No rotation, for correlators in the twisted basis.
     pub const ZERO: Self = Self { degrees: 0.0 };
 
-    /// From −180 to 180 degrees.
+    /// An angle from −180 to 180 degrees; `None` if it is out of range.
     pub fn new(degrees: f64) -> Option<Self> {
-        // No −0.
+        // Avoids −0.
         (degrees.abs() <= 180.0).then_some(Self { degrees: degrees + 0.0 })
     }
 
-    /// ±90 degrees, with the sign of μ; 0 where there is no twisted mass.
+    /// ±90 degrees, with the sign of μ; 0 if μ is 0.
     pub fn maximal(mu: f64) -> Self {
         Self { degrees: if mu == 0.0 { 0.0 } else { 90.0_f64.copysign(mu) } }
     }
@@ -35,7 +35,7 @@ impl TwistAngle {
         self.degrees
     }
 
-    /// That of the other flavour.
+    /// The angle of the other flavour.
     #[must_use]
     pub fn of_other_flavour(self) -> Self {
         Self { degrees: 0.0 - self.degrees }
@@ -60,7 +60,8 @@ impl TwistAngle {
         }
     }
 
-    /// exp(iωγ5/2) S exp(iωγ5/2), of a propagator in site order: spins 0 and 1 of sink and source are multiplied by exp(iω), spins 2 and 3 by exp(−iω).
+    /// Multiplies a propagator in site order: exp(iωγ5/2) S exp(iωγ5/2). Spins 0 and 1 of sink and source are multiplied by exp(iω), spins 2 and 3
+    /// by exp(−iω).
     pub fn rotate<R: Real>(self, propagator: &mut [Complex<R>]) {
         if self == Self::ZERO {
             return;

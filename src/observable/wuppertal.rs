@@ -1,4 +1,4 @@
-//! Gaussian smearing of quark fields within time slices (Güsken et al., Phys. Lett. B 227 (1989) 266, of Wuppertal).
+//! Gaussian (Wuppertal) smearing of quark fields within time slices (Güsken et al., Phys. Lett. B 227 (1989) 266).
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,28 +14,29 @@ use crate::kernel::prelude::*;
 use crate::kernel::with_hop::WithHop;
 use crate::operator::{HopOperator, HopParameters};
 
-/// So many times ψ ← (ψ + α Σ [U_j(x) ψ(x + j) + U_j†(x − j) ψ(x − j)]) / (1 + 6 α) over j = x, y, z, of each colour vector by itself, in f64.
+/// Repeats ψ ← (ψ + α Σ [U_j(x) ψ(x + j) + U_j†(x − j) ψ(x − j)]) / (1 + 6 α), with the sum over j = x, y, z, for each colour vector, in f64.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Wuppertal {
     /// α; 1 + 6 α is finite and not 0.
     alpha: f64,
-    /// How often.
+    /// The number of steps.
     steps: usize,
 }
 
-/// Colour vectors that are smeared at a time.
+/// The number of colour vectors that are smeared together.
 const AT_A_TIME: usize = 12;
 const COLOURS: usize = ColourVectors::WORDS;
 
 impl Wuppertal {
-    /// With a finite α for which 1 + 6 α is finite and not 0, so many times. A negative α has the opposite sign of others in 1 + 6 α: Chroma's Gaussian smearing of
-    /// width w in n steps has α = a / (1 − 6a), a = w² / 4n.
+    /// `None` unless α and 1 + 6 α are finite, and 1 + 6 α is not 0. Other programs may have the opposite sign in 1 + 6 α, which corresponds to a
+    /// negative α: Chroma's Gaussian smearing of width w in n steps has α = a / (1 − 6a) with a = w² / 4n.
     pub fn new(alpha: f64, steps: usize) -> Option<Self> {
         let divisor = 1.0 + 6.0 * alpha;
         (divisor.is_finite() && divisor != 0.0).then_some(Self { alpha, steps })
     }
 
-    /// Of colour vectors in site order over the whole lattice, as many a site as there are. `boundary`: the phases of the quark, with which links lead across it.
+    /// Smears colour vectors in site order over the whole lattice; their number per site follows from the length. `boundary`: the boundary phases of
+    /// the quark, which links across the boundary include.
     pub fn smear<B: Backend>(
         self,
         backend: &B,
@@ -60,11 +61,11 @@ impl Wuppertal {
                 words.copy_from_slice(&vectors[these(site)]);
             })?;
             let mut psi = backend.upload(field)?;
-            // A step with an α that has no reciprocal rounds to ψ.
+            // A step whose α has no reciprocal rounds to ψ.
             let steps = if (1.0 / self.alpha).is_finite() { self.steps } else { 0 };
             let mut sum = backend.zeros(lattice, Sites::Full, kind)?;
             for _ in 0..steps {
-                // The hop is that of −Δ: it has the opposite sign.
+                // The hop is that of −Δ, with the opposite sign.
                 let with_psi = WithHop::Sum(-1.0 / self.alpha, &psi);
                 hops.with_hop(&laplace::WITH_HOP, &mut sum, with_psi, &psi, Dagger::No)?;
                 backend.scale(&mut psi, -self.alpha / (1.0 + 6.0 * self.alpha), &sum)?;
@@ -77,7 +78,7 @@ impl Wuppertal {
         Ok(smeared)
     }
 
-    /// Of the sink of a propagator in site order.
+    /// Smears the sink of a propagator in site order.
     pub fn smear_sink<R: Real, B: Backend>(
         self,
         backend: &B,
@@ -85,7 +86,7 @@ impl Wuppertal {
         boundary: BoundaryPhases,
         propagator: &[Complex<R>],
     ) -> Result<Vec<Complex<f64>>, BackendError> {
-        // A transposition of the two colours, which come last: it is its own inverse.
+        // Swaps the two colour indices, which come last; the swap is its own inverse.
         let transposed = |values: &dyn Fn(usize) -> Complex<f64>| {
             let square = COLOURS * COLOURS;
             let from = |k: usize| k / square * square + k % COLOURS * COLOURS + k % square / COLOURS;

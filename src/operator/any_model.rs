@@ -1,4 +1,4 @@
-//! The list of operators, and one of them that is known at run time.
+//! The list of operators, and an operator that is chosen at run time.
 
 use lanefield_reference::field::{Object, SiteObject as _};
 use lanefield_reference::layout::Reach;
@@ -42,7 +42,7 @@ macro_rules! models {
         const DEFINITIONS: &[&[Definition]] = &[$(<$parameters>::DEFINITIONS),+];
 
         impl AnyModel {
-            /// The operator of a name, if there is one, with values of its parameters.
+            /// The operator with this name and these parameters; `None` if there is no such operator.
             fn of(name: &str, values: &ParameterValues, hop: HopParameters) -> Option<Self> {
                 $(if <$parameters>::DEFINITIONS.iter().any(|known| known.name == name) {
                     return Some(Self::$model(Defined::of(name, values, hop)));
@@ -56,49 +56,49 @@ macro_rules! models {
                 }
             }
 
-            /// The name that the command line takes.
+            /// The name on the command line.
             pub fn name(&self) -> &'static str {
                 match self {
                     $(Self::$model(model) => model.name(),)+
                 }
             }
 
-            /// Its mass.
+            /// The mass.
             pub fn mass(&self) -> f64 {
                 match self {
                     $(Self::$model(model) => model.mass(),)+
                 }
             }
 
-            /// Its diagonal part (`Model::diagonal`).
+            /// The diagonal part (`Model::diagonal`).
             pub fn diagonal(&self) -> f64 {
                 match self {
                     $(Self::$model(model) => model.diagonal(),)+
                 }
             }
 
-            /// The hop's parameters.
+            /// The parameters of the hop.
             pub fn hop(&self) -> HopParameters {
                 match self {
                     $(Self::$model(model) => model.hop(),)+
                 }
             }
 
-            /// Whether its links can be stored so.
+            /// Whether its links can be stored in this format.
             pub fn takes_links(&self, format: LinkFormat) -> bool {
                 match self {
                     $(Self::$model(model) => model.takes_links(format),)+
                 }
             }
 
-            /// How far it reads: a part of a lattice, which a rank holds, has as many slices at least.
+            /// How far it reads. The local volume of a rank needs at least as many slices.
             pub fn reach(&self) -> Reach {
                 match self {
                     $(Self::$model(model) => model.reach(),)+
                 }
             }
 
-            /// What a field of one right-hand side holds at each site.
+            /// The object of a field of one right-hand side.
             pub fn object(&self) -> Object {
                 match self {
                     $(Self::$model(model) => model.object(1).object(),)+
@@ -125,15 +125,15 @@ models! {
     Hisq(HisqParameters);
 }
 
-/// All operators by name.
+/// The definitions of all operators.
 pub fn definitions() -> impl Iterator<Item = &'static Definition> {
     DEFINITIONS.iter().copied().flatten()
 }
 
-/// The operator of that name.
+/// The definition of the operator with this name.
 ///
 /// # Errors
-/// [`DefinitionError::Operator`], with the names there are.
+/// [`DefinitionError::Operator`], which lists the known names.
 pub fn definition(name: &str) -> Result<&'static Definition, DefinitionError> {
     definitions().find(|definition| definition.name == name).ok_or_else(|| unknown(name))
 }
@@ -144,7 +144,7 @@ fn unknown(name: &str) -> DefinitionError {
 }
 
 impl Definition {
-    /// The operator with parameters given as text; those that are not given have their defaults.
+    /// The operator with parameters from text; those that are left out have their defaults.
     pub fn model<'t>(
         &self,
         given: impl IntoIterator<Item = (&'t str, &'t str)>,
@@ -170,19 +170,19 @@ impl AnyModel {
         definition.parameters.iter().zip(self.values()).collect()
     }
 
-    /// Its name and its parameters beside those of the hop: "clover, mass 0.1, csw 1.3".
+    /// Its name and its own parameters, without those of the hop: "clover, mass 0.1, csw 1.3".
     pub fn describe(&self) -> String {
         let parameters = self.parameters();
         let value_of = |name: &str| parameters.iter().find(|(known, _)| known.name == name).map(|(_, value)| *value);
         let told = parameters.iter().filter(|(parameter, value)| {
-            // What follows another parameter is told where it has a value of its own.
+            // A parameter that follows another one is included if its value differs.
             parameter.follows.is_none_or(|other| value_of(other) != Some(*value))
         });
         let told = told.map(|(parameter, value)| format!(", {} {}", parameter.name, parameter.text(*value)));
         format!("{}{}", self.name(), told.collect::<String>())
     }
 
-    /// The operator of the other flavour of a pair, with −μ: none where both are the same.
+    /// The operator of the other flavour of a pair, with −μ; `None` if both flavours have the same operator.
     pub fn of_other_flavour(&self) -> Option<Self> {
         match *self {
             Self::TwistedMass(twisted) => Some(Self::TwistedMass(TwistedMassParameters { mu: -twisted.mu, ..twisted })),

@@ -1,6 +1,6 @@
-//! The clover operator M = hop + C, on the full lattice and in its even-odd pieces. C is made here, on the backend, from the configuration:
-//! field strengths, clover term, and for even-odd pieces its inverse. Definitions: `docs/arithmetic.md` §13; kernels:
-//! `reference/src/kernels/clover.rs` and `clover_term.rs`, and the same names in `cl/`.
+//! The clover operator M = hop + C, on the full lattice and in its even-odd pieces. C is computed on the backend from the configuration: field
+//! strengths, clover term, and for even-odd pieces its inverse. `docs/arithmetic.md` §13 defines it; the kernels are in
+//! `reference/src/kernels/clover.rs` and `clover_term.rs`, and in files of the same names in `cl/`.
 
 use std::fmt;
 
@@ -27,7 +27,7 @@ use super::{ActsOn, EvenOdd, HopOperator, HopParameters, Model, Operator};
 use crate::backend::{Backend, BackendError, FieldOn};
 use crate::kernel::prelude::*;
 
-/// What defines a clover operator, beside the configuration.
+/// The parameters of a clover operator.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct CloverParameters {
     /// Bare quark mass in lattice units.
@@ -36,25 +36,25 @@ pub struct CloverParameters {
     pub csw_r: f64,
     /// Clover coefficient of the planes xt, yt, zt.
     pub csw_t: f64,
-    /// The hop's own parameters. Of the boundary phases only fixed ones enter the clover term.
+    /// The parameters of the hop. Among the boundary phases, only fixed ones affect the clover term.
     pub hop: HopParameters,
 }
 
 impl CloverParameters {
-    /// What the clover term is made of: 4 + mass, csw_r / 2, csw_t / 2.
+    /// The coefficients of the clover term: 4 + mass, csw_r / 2, csw_t / 2.
     pub fn coefficients(&self) -> CloverCoefficients {
         CloverCoefficients { diagonal: 4.0 + self.mass, spatial: self.csw_r / 2.0, temporal: self.csw_t / 2.0 }
     }
 }
 
-/// The least pivot of the blocks that were inverted, and where it is: how close the clover term is to having no inverse.
+/// The smallest pivot of the inverted blocks, and its location: how close the clover term is to being singular.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct SmallestPivot {
-    /// |d_j| of the factors L D L† of a block.
+    /// |d_j| of the L D L† decomposition of a block.
     pub pivot: f64,
-    /// The site; the first in site order among equals.
+    /// The site; if several have the same pivot, the first in site order.
     pub site: Coordinate,
-    /// 0: spins 0 and 1; 1: spins 2 and 3.
+    /// 0 for spins 0 and 1; 1 for spins 2 and 3.
     pub block: usize,
 }
 
@@ -70,7 +70,7 @@ impl SmallestPivot {
         !self.pivot.is_finite() || self.pivot == 0.0
     }
 
-    /// The smallest of a field of pivots; a singular one is smaller than any other. `None` for a field without sites.
+    /// The smallest pivot of a field of pivots; a singular block compares as less than any other. `None` for a field without sites.
     fn of<R: Vectors>(pivots: &Field<R, ComplexNumber>) -> Option<Self> {
         let (lattice, nsimd) = (*pivots.lattice(), pivots.lattice().nsimd());
         let origin = lattice.extents().origin();
@@ -92,11 +92,11 @@ impl SmallestPivot {
     }
 }
 
-/// The blocks of one set of sites.
+/// The blocks for one parity, or for the full lattice.
 struct CloverPiece<B: Backend, R: Vectors> {
     sites: Sites,
     term: FieldOn<B, R, CloverBlocks>,
-    /// Of even-odd pieces.
+    /// Only for even-odd pieces.
     inverse: Option<FieldOn<B, R, CloverBlocks>>,
 }
 
@@ -104,13 +104,13 @@ struct CloverPiece<B: Backend, R: Vectors> {
 pub struct Clover<'b, B: Backend, R: Vectors> {
     hop: HopOperator<'b, B, R>,
     pieces: Vec<CloverPiece<B, R>>,
-    /// The hop of M on the full lattice.
+    /// A temporary field for the hop of M on the full lattice.
     between: Option<SpinorsOn<B, R>>,
     pivot: Option<SmallestPivot>,
 }
 
 impl<'b, B: Backend, R: Vectors> Clover<'b, B, R> {
-    /// The smallest pivot of the blocks that were inverted; `None` for M on the full lattice, which inverts none.
+    /// The smallest pivot of the inverted blocks; `None` for M on the full lattice, which inverts no block.
     pub fn smallest_pivot(&self) -> Option<SmallestPivot> {
         self.pivot
     }
@@ -134,7 +134,7 @@ impl<'b, B: Backend, R: Vectors> Clover<'b, B, R> {
     }
 }
 
-/// Blocks of half precision are those of f32, rounded.
+/// Blocks in half precision are rounded from those in f32.
 fn stored<B: Backend, R: Vectors>(
     backend: &B,
     pieces: Vec<CloverPiece<B, f32>>,
@@ -197,16 +197,16 @@ fn smallest_of_all<B: Backend>(
     }
     let Some(here) = here else { return Ok(None) };
     let smallest = backend.largest(rank(&here))?;
-    // Of equal ones the first in site order; the numbers are exact.
+    // If several are equal, the first in site order wins; the numbers are exact.
     let place = (2 * whole.site(here.site) + here.block) as f64;
     let first = -backend.largest(if rank(&here) == smallest { -place } else { f64::NEG_INFINITY })?;
     let (site, block) = (whole.coordinate(first as usize / 2), first as usize % 2);
-    // A singular one is 0 or no number: which, is known where it is.
+    // A singular pivot is 0 or NaN; only its own rank knows which.
     let pivot = if smallest == f64::INFINITY { 0.0 } else { -smallest };
     Ok(Some(if first == place { here } else { SmallestPivot { pivot, site, block } }))
 }
 
-/// F at all sites. A part of a lattice is taken with the sites around it, since leaves have corners there.
+/// F at all sites. A local volume is extended by the sites around it, since leaves have corners there.
 fn field_strength<B: Backend, R: Vectors>(
     backend: &B,
     configuration: &Configuration,
@@ -292,7 +292,7 @@ impl<B: Backend, R: Vectors> EvenOdd<B, R> for Clover<'_, B, R> {
         self.hop.backend().clover_apply(out, self.inverse(out.sites())?, psi)
     }
 
-    /// In one launch.
+    /// In a single launch.
     fn inverse_hop(
         &mut self,
         out: &mut SpinorsOn<B, R>,
@@ -304,7 +304,7 @@ impl<B: Backend, R: Vectors> EvenOdd<B, R> for Clover<'_, B, R> {
         self.hop.backend().eo_clover(out, self.inverse(out.sites())?, hop)
     }
 
-    /// In one launch.
+    /// In a single launch.
     fn diagonal_minus_hop(
         &mut self,
         out: &mut SpinorsOn<B, R>,
@@ -317,7 +317,7 @@ impl<B: Backend, R: Vectors> EvenOdd<B, R> for Clover<'_, B, R> {
         self.hop.backend().oe_clover(out, &self.piece(out.sites())?.term, chi, hop)
     }
 
-    /// Two hops (1320 a site), two products with blocks (504 each), and a difference, counted as an axpy (48), as QUDA counts it.
+    /// Two hops (1320 flops a site), two products with blocks (504 each), and a difference, counted as an axpy (48), as in QUDA.
     fn schur_flops(&self) -> u64 {
         let sites = number_of_sites(self.hop.lattice(), PARITIES[0]);
         2 * (self.hop.flops(PARITIES[0]) + FLOPS_PER_SITE * sites) + AXPY_FLOPS * self.words(PARITIES[0])
@@ -340,7 +340,7 @@ impl Model for CloverParameters {
     fn mass(&self) -> f64 {
         self.mass
     }
-    /// A matrix at each site.
+    /// The diagonal part is a matrix at each site.
     fn diagonal(&self) -> f64 {
         1.0
     }

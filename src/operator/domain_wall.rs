@@ -1,5 +1,5 @@
-//! Domain wall and Möbius fermions: M = DW·Din + T, where DW = hop + (4 − M5) acts on each of ls spinors, and Din and T act along s
-//! (`docs/arithmetic.md` §14). A right-hand side is ls spinors per site, s fastest.
+//! Domain wall and Möbius fermions: M = DW·Din + T. DW = hop + (4 − M5) acts on each of ls spinors, and Din and T act along s (`docs/arithmetic.md`
+//! §14). A right-hand side has ls spinors per site, s fastest.
 
 use lanefield_reference::field::{SiteObject as _, Spinors};
 use lanefield_reference::gauge::Configuration;
@@ -29,7 +29,7 @@ const S_INVERSE: Parameter = Parameter {
     ..Parameter::number("s-inverse", Some(0.0), "how the inverse along s is applied; it changes the last bits")
 };
 
-/// What defines a domain wall or Möbius operator, beside the configuration.
+/// The parameters of a domain wall or Möbius operator.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct DomainWallParameters {
     /// Sites of the fifth dimension.
@@ -38,13 +38,13 @@ pub struct DomainWallParameters {
     pub mass: f64,
     /// Domain wall height M5.
     pub m5: f64,
-    /// Möbius' b.
+    /// The Möbius parameter b.
     pub b: f64,
-    /// Möbius' c.
+    /// The Möbius parameter c.
     pub c: f64,
-    /// How the inverse along s is applied. It changes bits.
+    /// How the inverse along s is applied. The choice changes bits.
     pub inverse: InverseForm,
-    /// The hop's own parameters.
+    /// The parameters of the hop.
     pub hop: HopParameters,
 }
 
@@ -68,7 +68,7 @@ struct Along<B: Backend> {
 }
 
 impl<B: Backend> Along<B> {
-    /// For fields of precision `R`.
+    /// In the precision of fields of `R`.
     fn new<R: Vectors>(backend: &B, [plain, dagger]: [SMatrix; 2]) -> Result<Self, BackendError> {
         let flops = plain.flops();
         let [plain, dagger] = [plain, dagger].map(|matrix| backend.matrix(&matrix, R::PRECISION));
@@ -90,11 +90,11 @@ impl<B: Backend> Along<B> {
 /// A temporary field for each of two uses.
 type Two<B, R> = [SpinorsOn<B, R>; 2];
 
-/// What M on the full lattice and its even-odd pieces share.
+/// The data that M on the full lattice and its even-odd pieces share.
 struct Common<'b, B: Backend, R: Vectors> {
     hop: HopOperator<'b, B, R>,
     coefficients: MobiusCoefficients,
-    /// Din; `None` where it is the identity.
+    /// Din; `None` if it is the identity.
     input: Option<Along<B>>,
 }
 
@@ -116,7 +116,7 @@ impl<'b, B: Backend, R: Vectors> Common<'b, B, R> {
         Spinors::new(rhs * self.coefficients.ls())
     }
 
-    /// Complex numbers of one right-hand side on `sites`.
+    /// Complex numbers per right-hand side on `sites`.
     fn words(&self, sites: Sites) -> u64 {
         number_of_sites(self.hop.lattice(), sites) * self.object(1).words() as u64
     }
@@ -125,14 +125,14 @@ impl<'b, B: Backend, R: Vectors> Common<'b, B, R> {
         number_of_sites(self.hop.lattice(), sites) * self.coefficients.ls() as u64 * FLOPS_PER_SITE
     }
 
-    /// Links are read once a site for all s.
+    /// Links are read once per site for all s.
     fn hop_bytes(&self, sites: Sites) -> u64 {
         let ls = self.coefficients.ls();
         let a_spinor = ideal_bytes_per_spinor(self.hop.format(), R::BITS as usize / 8, ls);
         ((number_of_sites(self.hop.lattice(), sites) * ls as u64) as f64 * a_spinor).round() as u64
     }
 
-    /// Bytes of one right-hand side on `sites`.
+    /// Bytes per right-hand side on `sites`.
     fn field_bytes(&self, sites: Sites) -> u64 {
         bytes_of::<R>(self.words(sites))
     }
@@ -160,13 +160,13 @@ pub struct DomainWall<'b, B: Backend, R: Vectors> {
 }
 
 impl<B: Backend, R: Vectors> DomainWall<'_, B, R> {
-    /// out = DW ψ = hop(ψ) + (4 − M5) ψ, or DW† ψ, of each spinor by itself.
+    /// out = DW ψ = hop(ψ) + (4 − M5) ψ, or DW† ψ, for each spinor separately.
     pub fn dw(&self, out: &mut SpinorsOn<B, R>, psi: &SpinorsOn<B, R>, dagger: Dagger) -> Result<(), BackendError> {
         self.common.dw(out, psi, dagger)
     }
 
-    /// The five-dimensional source of a physical one, η: P₊η at s = 0 and P₋η at s = ls − 1, times 1 − c·DW (Grid's
-    /// `ImportPhysicalFermionSource`). Each spinor of a site makes a right-hand side.
+    /// The five-dimensional source for a physical source η: P₊η at s = 0 and P₋η at s = ls − 1, times 1 − c·DW (Grid's
+    /// `ImportPhysicalFermionSource`). Each spinor of a site becomes one right-hand side.
     pub fn import_physical_source(&mut self, eta: &SpinorsOn<B, R>) -> Result<SpinorsOn<B, R>, BackendError> {
         let (backend, coefficients) = (self.common.hop.backend(), self.common.coefficients);
         let mut source = backend.upload(onto_walls(&backend.download(eta)?, coefficients.ls())?)?;
@@ -179,8 +179,8 @@ impl<B: Backend, R: Vectors> DomainWall<'_, B, R> {
         Ok(source)
     }
 
-    /// The physical solution of a five-dimensional one: P₋ψ at s = 0 plus P₊ψ at s = ls − 1 (Grid's `ExportPhysicalFermionSolution`). Each
-    /// right-hand side makes a spinor.
+    /// The physical solution from a five-dimensional one: P₋ψ at s = 0 plus P₊ψ at s = ls − 1 (Grid's `ExportPhysicalFermionSolution`). Each
+    /// right-hand side becomes one spinor.
     pub fn export_physical_solution(&self, psi: &SpinorsOn<B, R>) -> Result<SpinorsOn<B, R>, BackendError> {
         let backend = self.common.hop.backend();
         backend.upload(from_walls(&backend.download(psi)?, self.common.coefficients.ls())?)
@@ -231,7 +231,7 @@ pub struct DomainWallEvenOdd<'b, B: Backend, R: Vectors> {
     common: Common<'b, B, R>,
     diagonal: Along<B>,
     inverse: Along<B>,
-    /// A temporary field on the even sites, and one on the odd ones; where Din is not the identity.
+    /// Temporary fields on the even and on the odd sites, if Din is not the identity.
     between: Option<Two<B, R>>,
 }
 
@@ -368,7 +368,7 @@ impl Defined for DomainWallParameters {
         let inverse = InverseForm::ALL[values.count("s-inverse") % InverseForm::ALL.len()];
         Self { ls: values.count("ls"), mass, m5, b, c, inverse, hop }
     }
-    /// Möbius fermions with b = 1 and c = 0 are Shamir's.
+    /// Möbius fermions with b = 1 and c = 0 are Shamir fermions.
     fn values(&self) -> Vec<f64> {
         let (first, inverse) = ([self.mass, self.ls as f64, self.m5], [self.inverse as usize as f64]);
         let coefficients: &[f64] = if self.name() == SHAMIR { &[] } else { &[self.b, self.c] };

@@ -1,5 +1,5 @@
-//! HISQ fermions (`docs/arithmetic.md` §25; Follana et al., hep-lat/0610092): the staggered operator on fat links, with a second hop over long links. Both are
-//! smeared in f64 on the backend, whatever the precision of the operator.
+//! HISQ fermions (`docs/arithmetic.md` §25; Follana et al., hep-lat/0610092): the staggered operator on fat links, with a second hop over long
+//! links. Both kinds of links are computed in f64 on the backend, whatever the precision of the operator.
 
 use lanefield_reference::field::ColourVectors;
 use lanefield_reference::gauge::Configuration;
@@ -12,16 +12,16 @@ use super::{HopParameters, Model, Staggered, StaggeredParameters};
 use crate::backend::{Backend, BackendError};
 use crate::gauge::{GaugeField, LinkFields};
 
-/// What defines a HISQ operator, beside the configuration.
+/// The parameters of a HISQ operator.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct HisqParameters {
     /// Mass in lattice units.
     pub mass: f64,
-    /// ε, by which the Naik term of a heavy quark is corrected: 0 of light ones.
+    /// ε, the correction of the Naik term for a heavy quark; 0 for light quarks.
     pub naik_epsilon: f64,
-    /// Colour vectors per site of a right-hand side, each of which is taken by itself.
+    /// Number of colour vectors per site in a right-hand side. The operator acts on each separately.
     pub components: usize,
-    /// Boundary phases and leg order; links must have 18 reals, since fat and long ones are not in SU(3).
+    /// Boundary phases and leg order. `reconstruct` must be 18, since fat and long links are not in SU(3).
     pub hop: HopParameters,
 }
 
@@ -59,15 +59,15 @@ impl Model for HisqParameters {
     fn object(&self, rhs: usize) -> ColourVectors {
         ColourVectors::new(rhs * self.components)
     }
-    /// Fat and long links are sums and multiples of matrices of SU(3).
+    /// Fat and long links are sums and multiples of SU(3) matrices.
     fn takes_links(&self, format: LinkFormat) -> bool {
         format == LinkFormat::Full
     }
-    /// Its second hop.
+    /// The second hop sets the reach.
     fn reach(&self) -> Reach {
         Reach::ThreeSteps
     }
-    /// mass² − Doe Deo is; D is not Hermitian.
+    /// mass² − Doe Deo is positive definite; D is not Hermitian.
     fn is_positive(&self, even_odd: bool) -> bool {
         even_odd
     }

@@ -1,4 +1,4 @@
-//! The Wilson hop as an operator: links and stencil of the sites that it acts on, held by a backend.
+//! The Wilson hop as an operator, with links and stencils for its target sites on a backend.
 
 use lanefield_reference::field::{FieldError, SiteObject, Spinors};
 use lanefield_reference::gauge::Configuration;
@@ -12,25 +12,25 @@ use crate::kernel::prelude::*;
 use crate::kernel::with_hop::{Kernels, WithHop};
 use crate::kernel::{ArgumentValue, Arguments};
 
-/// What defines a hop, beside the configuration. All of it can change bits.
+/// The parameters of a hop. Each of them can change bits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct HopParameters {
     /// Boundary phases of the fermion.
     pub boundary: BoundaryPhases,
-    /// Reals stored a link.
+    /// Number of reals stored per link.
     pub links: LinkFormat,
-    /// The order in which legs are added.
+    /// The order in which legs are added (leg order).
     pub legs: LegOrder,
 }
 
-/// The hop onto one set of sites, from their neighbours.
+/// The hop onto one parity, or onto the full lattice.
 pub(super) struct Onto<B: Backend, R: Vectors> {
     sites: Sites,
     pub(super) stencil: B::Table,
     pub(super) links: FieldOn<B, R, DoubledGauge>,
 }
 
-/// The Wilson hop, onto the sites that it was prepared for.
+/// The Wilson hop onto the sites for which it was prepared.
 pub struct HopOperator<'b, B: Backend, R: Vectors> {
     backend: &'b B,
     lattice: Lattice,
@@ -40,10 +40,11 @@ pub struct HopOperator<'b, B: Backend, R: Vectors> {
 }
 
 impl<'b, B: Backend, R: Vectors> HopOperator<'b, B, R> {
-    /// The hop onto each of `targets`: `[Sites::Full]`, or both parities, say. Each needs its own copy of the links.
+    /// Prepares the hop onto each of `targets`, for example `[Sites::Full]` or both parities. Each target needs its own copy of the links.
     ///
     /// # Errors
-    /// Extents of configuration and lattice that differ; a parity on a lattice without; links of 8 reals that are not in SU(3); what the backend reports.
+    /// Fails for extents that differ between configuration and lattice, and for a parity on a lattice without a checkerboard. Links to be stored as
+    /// 8 reals must be in SU(3). Also fails if the backend does.
     pub fn new(
         backend: &'b B,
         configuration: &Configuration,
@@ -66,7 +67,7 @@ impl<'b, B: Backend, R: Vectors> HopOperator<'b, B, R> {
         self.backend
     }
 
-    /// The lattice that it acts on.
+    /// The lattice on which it acts.
     pub fn lattice(&self) -> Lattice {
         self.lattice
     }
@@ -76,10 +77,10 @@ impl<'b, B: Backend, R: Vectors> HopOperator<'b, B, R> {
         self.legs
     }
 
-    /// out = hop(ψ) on the sites of `out`; ψ lives on their neighbours.
+    /// out = hop(ψ) on the sites of `out`; ψ is on their neighbours.
     ///
     /// # Errors
-    /// [`BackendError::Field`] for sites that the hop was not prepared for, and for fields that do not match.
+    /// [`BackendError::Field`] if the hop was not prepared for these sites, or if fields do not match.
     pub fn apply(
         &self,
         out: &mut FieldOn<B, R, Spinors>,
@@ -90,10 +91,10 @@ impl<'b, B: Backend, R: Vectors> HopOperator<'b, B, R> {
         self.backend.hop(out, stencil, links, source, legs, dagger)
     }
 
-    /// The hop of ψ onto `sites`, for a kernel that goes on with it.
+    /// The hop of ψ onto `sites`, for a kernel that uses it as a term.
     ///
     /// # Errors
-    /// [`BackendError::Field`] for sites that the hop was not prepared for.
+    /// [`BackendError::Field`] if the hop was not prepared for these sites.
     pub fn term<'a, K: SiteObject>(
         &'a self,
         sites: Sites,
@@ -104,7 +105,7 @@ impl<'b, B: Backend, R: Vectors> HopOperator<'b, B, R> {
         Ok(HopTerm { stencil: &onto.stencil, links: &onto.links, source: psi, legs: self.legs, dagger })
     }
 
-    /// out = what one of the kernels does with the hop of ψ onto the sites of `out`, in one launch.
+    /// Writes to `out` the result of a kernel that uses the hop of ψ onto the sites of `out`, in one launch.
     pub(crate) fn with_hop<'a, K: SiteObject, N: Into<ArgumentValue<'a, B::Storage>>>(
         &'a self,
         kernels: &Kernels,
@@ -116,7 +117,7 @@ impl<'b, B: Backend, R: Vectors> HopOperator<'b, B, R> {
         self.with_hop_and(None, kernels, out, done, psi, dagger)
     }
 
-    /// The same of kernels that read other doubled links besides, by this name.
+    /// The same for kernels that also read other doubled links, under this name.
     pub(super) fn with_hop_and<'a, K: SiteObject, N: Into<ArgumentValue<'a, B::Storage>>>(
         &'a self,
         others: Option<(&'static str, &'a FieldOn<B, R, DoubledGauge>)>,
@@ -144,7 +145,7 @@ impl<'b, B: Backend, R: Vectors> HopOperator<'b, B, R> {
         self.backend.launch(arguments.call()?)
     }
 
-    /// Reals stored a link.
+    /// Number of reals stored per link.
     pub fn format(&self) -> LinkFormat {
         self.format
     }
@@ -161,18 +162,18 @@ impl<'b, B: Backend, R: Vectors> HopOperator<'b, B, R> {
         })
     }
 
-    /// Floating-point operations of one application onto `sites`: 1320 a site.
+    /// Floating-point operations of one application onto `sites`: 1320 per site.
     pub fn flops(&self, sites: Sites) -> u64 {
         number_of_sites(self.lattice, sites) * FLOPS_PER_SITE
     }
 
-    /// Bytes that one application onto `sites` has to move at least.
+    /// Least number of bytes that one application onto `sites` moves.
     pub fn bytes(&self, sites: Sites) -> u64 {
         number_of_sites(self.lattice, sites) * ideal_bytes_per_site(self.format, R::BITS as usize / 8)
     }
 }
 
-/// What even-odd pieces act on.
+/// The sites on which even-odd pieces act.
 pub(super) const PARITIES: [Sites; 2] = [Sites::Parity(Parity::Even), Sites::Parity(Parity::Odd)];
 
 /// Number of sites of a field on `sites`.

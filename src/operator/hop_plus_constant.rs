@@ -1,4 +1,4 @@
-//! M = hop + d with a number d, on the full lattice and in its even-odd pieces: the Wilson operator and the Laplacian.
+//! Operators M = hop + d with a number d, on the full lattice and in even-odd pieces: the Wilson operator and the Laplacian.
 
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::Vectors;
@@ -17,23 +17,23 @@ use crate::kernel::with_hop::{Kernels, WithHop, has_bits_of_steps};
 
 /// The parameters of such an operator. [`Model::diagonal`] is d.
 pub trait HopPlusConstantModel: Model {
-    /// out = hop(ψ) on the sites of `out`; ψ lives on their neighbours.
+    /// out = hop(ψ) on the sites of `out`; ψ is on their neighbours.
     ///
     /// # Errors
-    /// Sites that the hop was not prepared for, fields that do not match; what the backend reports.
+    /// Fails if the hop was not prepared for these sites, if fields do not match, and if the backend fails.
     fn apply_hop<B: Backend, R: Vectors>(
         legs: &HopOperator<'_, B, R>,
         out: &mut FieldOn<B, R, Self::Object>,
         psi: &FieldOn<B, R, Self::Object>,
         dagger: Dagger,
     ) -> Result<(), BackendError>;
-    /// What is done with a hop in one launch.
+    /// The kernels that use the hop in one launch.
     const WITH_HOP: &'static Kernels;
-    /// Whether that is faster than one launch a step, for fields of so many components.
+    /// Whether one launch is faster than separate steps, for fields with this number of components.
     fn are_fused(&self, parts: usize) -> bool;
-    /// Floating-point operations a site of the hop of one right-hand side.
+    /// Floating-point operations per site in the hop of one right-hand side.
     fn hop_flops_per_site(&self) -> u64;
-    /// Bytes a site that the hop of one right-hand side has to move at least, with reals of `real_bytes` bytes.
+    /// Least number of bytes per site that the hop of one right-hand side moves, with reals of `real_bytes` bytes.
     fn hop_bytes_per_site(&self, real_bytes: usize) -> u64;
 }
 
@@ -57,10 +57,10 @@ impl<'b, B: Backend, R: Vectors, P: HopPlusConstantModel> HopPlusConstant<'b, B,
         Ok(Self { legs, parameters })
     }
 
-    /// out = hop(ψ) on the sites of `out`; ψ lives on their neighbours.
+    /// out = hop(ψ) on the sites of `out`; ψ is on their neighbours.
     ///
     /// # Errors
-    /// Sites that the operator was not made for, fields that do not match; what the backend reports.
+    /// Fails if the operator was not prepared for these sites, if fields do not match, and if the backend fails.
     pub fn hop(
         &self,
         out: &mut ModelField<B, R, P>,
@@ -70,7 +70,7 @@ impl<'b, B: Backend, R: Vectors, P: HopPlusConstantModel> HopPlusConstant<'b, B,
         P::apply_hop(&self.legs, out, psi, dagger)
     }
 
-    /// Whether a field is taken in one launch.
+    /// Whether a field is computed in one launch.
     fn is_fused(&self, parts: usize) -> bool {
         has_bits_of_steps::<R>() && self.parameters.are_fused(parts)
     }
@@ -178,7 +178,7 @@ impl<B: Backend, R: Vectors, P: HopPlusConstantModel> EvenOdd<B, R> for HopPlusC
         diagonal_minus_hop_in_steps(self, out, between, chi, psi, dagger)
     }
 
-    /// Two hops, a product with 1/d, and one with d and a difference.
+    /// Two hops, a product with 1/d, a product with d, and a difference.
     fn schur_flops(&self) -> u64 {
         2 * self.hop_flops(PARITIES[0]) + (2 * SCALE_FLOPS + AXPY_FLOPS) * self.words(PARITIES[0])
     }

@@ -1,5 +1,5 @@
-//! The four-dimensional Laplacian −Δ + mass² on colour vectors (`docs/arithmetic.md` §15), on the full lattice and in its even-odd pieces.
-//! It is Hermitian, and positive definite for mass ≠ 0: conjugate gradients solve it, and its Schur complement, as they are.
+//! The four-dimensional Laplacian −Δ + mass² on colour vectors (`docs/arithmetic.md` §15), on the full lattice and in its even-odd pieces. It is
+//! Hermitian, and positive definite for mass ≠ 0: conjugate gradients solve it, and its Schur complement, without normal equations.
 
 use lanefield_reference::field::ColourVectors;
 use lanefield_reference::gauge::Configuration;
@@ -17,14 +17,14 @@ use crate::kernel::laplace;
 use crate::kernel::prelude::*;
 use crate::kernel::with_hop::Kernels;
 
-/// What defines a Laplacian, beside the configuration.
+/// The parameters of a Laplacian.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct LaplaceParameters {
-    /// Mass in lattice units; mass² is added to −Δ.
+    /// Mass in lattice units; the operator adds mass² to −Δ.
     pub mass: f64,
-    /// Colour vectors per site of a right-hand side, each of which is taken by itself.
+    /// Number of colour vectors per site in a right-hand side. The operator acts on each separately.
     pub components: usize,
-    /// Boundary phases, link format and leg order.
+    /// Boundary phases, gauge compression and leg order.
     pub hop: HopParameters,
 }
 
@@ -37,7 +37,7 @@ impl HopPlusConstantModel for LaplaceParameters {
     fn are_fused(&self, _: usize) -> bool {
         true
     }
-    /// The hop is its own Hermitian conjugate, so `dagger` makes no difference.
+    /// The hop is its own Hermitian conjugate, so `dagger` has no effect.
     fn apply_hop<B: Backend, R: Vectors>(
         legs: &HopOperator<'_, B, R>,
         out: &mut FieldOn<B, R, ColourVectors>,

@@ -1,4 +1,5 @@
-//! Operators, written once over [`Backend`](crate::backend::Backend): none asks which backend it runs on. Definitions: `docs/arithmetic.md` §9, §13 to §17 and §25.
+//! Operators, written once for all [`Backend`](crate::backend::Backend)s; none depends on which backend runs it. `docs/arithmetic.md` §9, §13 to §17
+//! and §25 define them.
 
 mod any_model;
 mod clover;

@@ -1,6 +1,6 @@
-//! Operators by their parameters: what a solve needs to know to make one, on all sites or in even-odd pieces, in any precision and on any
-//! backend ([`Model`]); and what each is called, with the meaning and default of its parameters beside those of the hop ([`Definition`]), which stands in the
-//! file of the operator. The command line, C, Python, records and verification go through [`super::definitions`], and have no list of their own.
+//! Operators by their parameters. A [`Model`] can create its operator on all sites or in even-odd pieces, in any precision and on any backend. A
+//! [`Definition`] has the name of an operator, and the meaning and default of each parameter that is not one of the hop; it is in the file of the
+//! operator. The command line, C, Python, records and verification use [`super::definitions`], and have no list of their own.
 
 use std::fmt;
 
@@ -16,49 +16,48 @@ use super::schur::{EvenOdd, SchurComplement};
 use super::traits::Operator;
 use crate::backend::{Backend, BackendError};
 
-/// The parameters of an operator, which can make it.
+/// The parameters of an operator, from which it can be created.
 pub trait Model: Copy + Send + 'static {
-    /// What its fields hold at each site.
+    /// The object of its fields.
     type Object: Repeated;
-    /// The operator on all sites.
+    /// The operator on the full lattice.
     type Full<'b, B: Backend + 'b, R: Vectors>: Operator<B, R, Object = Self::Object> + Send;
     /// The operator in even-odd pieces.
     type Pieces<'b, B: Backend + 'b, R: Vectors>: EvenOdd<B, R, Object = Self::Object> + Send;
 
-    /// What it is called: "wilson".
+    /// The name: "wilson".
     fn name(&self) -> &'static str;
-    /// Its mass.
+    /// The mass.
     fn mass(&self) -> f64;
-    /// Its diagonal part, which even-odd preconditioning divides by; 1 where that is a matrix, which the operator itself checks.
+    /// The diagonal part, by which even-odd preconditioning divides; 1 if that is a matrix, which the operator itself checks.
     fn diagonal(&self) -> f64;
-    /// The hop's parameters.
+    /// The parameters of the hop.
     fn hop(&self) -> HopParameters;
-    /// What a field of `rhs` right-hand sides holds at each site.
+    /// The object of a field of `rhs` right-hand sides.
     fn object(&self, rhs: usize) -> Self::Object;
-    /// Whether its links can be stored so.
+    /// Whether its links can be stored in this format.
     fn takes_links(&self, _format: LinkFormat) -> bool {
         true
     }
-    /// How far it reads: a part of a lattice, which a rank holds, has as many slices at least.
+    /// How far it reads. The local volume of a rank needs at least as many slices.
     fn reach(&self) -> Reach {
         Reach::Nearest
     }
-    /// Whether it, or its Schur complement with `even_odd`, is Hermitian and positive definite, so that conjugate gradients need no normal
-    /// equations.
+    /// Whether it (with `even_odd`, its Schur complement) is Hermitian and positive definite, so that conjugate gradients need no normal equations.
     fn is_positive(&self, _even_odd: bool) -> bool {
         false
     }
-    /// Makes it on all sites.
+    /// Creates the operator on the full lattice.
     ///
     /// # Errors
-    /// Extents of configuration and lattice that differ; what the backend reports.
+    /// Fails if the extents of configuration and lattice differ, and if the backend fails.
     fn full<'b, B: Backend, R: Vectors>(
         &self,
         backend: &'b B,
         configuration: &Configuration,
         lattice: Lattice,
     ) -> Result<Self::Full<'b, B, R>, BackendError>;
-    /// Makes its even-odd pieces.
+    /// Creates the even-odd pieces.
     fn even_odd<'b, B: Backend, R: Vectors>(
         &self,
         backend: &'b B,
@@ -67,7 +66,7 @@ pub trait Model: Copy + Send + 'static {
     ) -> Result<Self::Pieces<'b, B, R>, BackendError>;
 }
 
-/// What makes operators on `K` objects in precision `R`: all that is compiled for each model. Solvers take it so.
+/// Creates operators on `K` objects in precision `R`. This is all that is compiled for each model; solvers use it as a trait object.
 pub(crate) trait Makes<B: Backend, R: Vectors, K: Repeated> {
     /// [`Model::full`].
     fn full<'b>(
@@ -106,15 +105,15 @@ impl<B: Backend, R: Vectors, M: Model> Makes<B, R, M::Object> for M {
 
 /// A task that works with any model.
 pub trait ModelTask {
-    /// What it gives.
+    /// The result.
     type Output;
     /// Runs it.
     fn run<M: Model>(self, model: M) -> Self::Output;
 }
 
-/// A model, or one that is known at run time.
+/// A model, or one that is chosen at run time.
 pub trait ModelChoice: Copy {
-    /// Runs a task with the model that it is.
+    /// Runs a task with the concrete model.
     fn run<T: ModelTask>(self, task: T) -> T::Output;
 }
 
@@ -124,54 +123,54 @@ impl<M: Model> ModelChoice for M {
     }
 }
 
-/// What values a parameter takes.
+/// The values that a parameter can have.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum ParameterKind {
     /// A finite number.
     Number,
-    /// A whole number from 1 to this.
+    /// An integer from 1 to this number.
     Count(usize),
     /// One of these words.
     Choice(&'static [&'static str]),
 }
 
-/// A parameter of operators. One name has one meaning in all of them.
+/// A parameter of operators. A name has the same meaning in all of them.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Parameter {
-    /// Its name.
+    /// The name.
     pub name: &'static str,
-    /// What values it takes.
+    /// The values that it can have.
     pub kind: ParameterKind,
-    /// Its value where none is given; `None`: it must be given. Of a choice the place of the word.
+    /// The default; `None` if the parameter is required. For a choice, the index of the word.
     pub default: Option<f64>,
-    /// The parameter whose value it has where none is given for it.
+    /// The parameter from which it takes its value if it is left out.
     pub follows: Option<&'static str>,
     /// What it means, in a few words.
     pub meaning: &'static str,
-    /// Its key in JSON, where that is not its name with `_` for `-`.
+    /// Its key in JSON, if it is not the name with `_` for `-`.
     pub key: Option<&'static str>,
 }
 
 impl Parameter {
-    /// A number with a default, or that must be given.
+    /// A number with a default, or a required one.
     pub const fn number(name: &'static str, default: Option<f64>, meaning: &'static str) -> Self {
         Self { name, kind: ParameterKind::Number, default, follows: None, meaning, key: None }
     }
 
-    /// A whole number from 1 to 1024 with a default.
+    /// An integer from 1 to 1024 with a default.
     pub const fn count(name: &'static str, default: f64, meaning: &'static str) -> Self {
         Self { kind: ParameterKind::Count(1024), ..Self::number(name, Some(default), meaning) }
     }
 
-    /// Colour vectors of operators that take several.
+    /// The number of colour vectors, for operators that accept several.
     pub(crate) const COMPONENTS: Self = Self::count("components", 1.0, "colour vectors per site");
-    /// The mass of operators that are often given by a hopping parameter κ.
+    /// The mass of operators for which a hopping parameter κ is in common use.
     pub(crate) const BARE_MASS: Self = Self::number("mass", None, "bare quark mass");
 
-    /// The value that a text stands for.
+    /// Parses a value.
     ///
     /// # Errors
-    /// What would be right.
+    /// A message with the expected values.
     pub fn parse(&self, text: &str) -> Result<f64, String> {
         let invalid = |expected: String| format!("invalid {} '{text}': expected {expected}", self.name);
         match self.kind {
@@ -192,12 +191,12 @@ impl Parameter {
         }
     }
 
-    /// Its key in JSON.
+    /// The key in JSON.
     pub fn key(&self) -> String {
         self.key.map_or_else(|| self.name.replace('-', "_"), str::to_owned)
     }
 
-    /// A value as text.
+    /// Formats a value.
     pub fn text(&self, value: f64) -> String {
         match self.kind {
             ParameterKind::Choice(words) => words.get(value as usize).copied().unwrap_or("?").to_owned(),
@@ -206,27 +205,27 @@ impl Parameter {
     }
 }
 
-/// Values of an operator's parameters.
+/// The values of an operator's parameters.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ParameterValues(Vec<(&'static str, f64)>);
 
 impl ParameterValues {
-    /// The value of a parameter of the definition; NaN of any other name.
+    /// The value of a parameter of the definition; NaN for any other name.
     pub(super) fn get(&self, name: &str) -> f64 {
         self.0.iter().find(|(known, _)| *known == name).map_or(f64::NAN, |(_, value)| *value)
     }
 
-    /// The same as a whole number.
+    /// The same as an integer.
     pub(super) fn count(&self, name: &str) -> usize {
         self.get(name) as usize
     }
 }
 
-/// What to give in place of the hopping parameter.
+/// How to convert a hopping parameter, for messages.
 pub const KAPPA: &str =
     "kappa is 1 / (2 (4 + mass)) of Wilson, twisted mass and clover fermions: give mass = 1 / (2 kappa) - 4";
 
-/// Why an operator cannot be made of some parameters. Messages are fragments.
+/// Why an operator cannot be created from its parameters. Messages are fragments.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages name the fields")]
 #[non_exhaustive]
@@ -248,18 +247,18 @@ pub enum DefinitionError {
     Links(#[from] LinkError),
 }
 
-/// An operator by name.
+/// The definition of an operator.
 #[derive(Clone, Copy)]
 pub struct Definition {
-    /// Its name on the command line and in files.
+    /// The name on the command line and in files.
     pub name: &'static str,
     /// The operator in a few words.
     pub meaning: &'static str,
     /// M in its parameters, with U the links and W ψ(x) = -½ Σ_μ [(1 - γ_μ) U_μ(x) ψ(x+μ) + (1 + γ_μ) U_μ†(x-μ) ψ(x-μ)].
     pub formula: &'static str,
-    /// Its parameters beside those of the hop, in the order in which they are told.
+    /// Its own parameters, without those of the hop, in the order in which they are listed.
     pub parameters: &'static [Parameter],
-    /// Parameters with which solves on small hot configurations take some ten iterations: what it is verified with. All that must be given are there.
+    /// The parameters with which it is verified: solves on small hot configurations take some ten iterations. They include all required ones.
     pub verified: &'static [(&'static str, &'static str)],
 }
 
@@ -269,7 +268,7 @@ impl Definition {
         self.parameters.contains(&Parameter::BARE_MASS)
     }
 
-    /// The values of its parameters, given as text; those that are not given have their defaults.
+    /// The values of its parameters, from text; those that are left out have their defaults.
     pub(super) fn values<'t>(
         &self,
         given: impl IntoIterator<Item = (&'t str, &'t str)>,
@@ -299,14 +298,14 @@ impl Definition {
     }
 }
 
-/// What makes an operator one that has a name on the command line, in C and in Python.
+/// A model with a name on the command line, in C and in Python.
 pub(super) trait Defined: Model {
-    /// Its definition; several where the same code has several names.
+    /// Its definition, or several if one type has several names.
     const DEFINITIONS: &'static [Definition];
 
-    /// The operator of a name of those, with values of its parameters.
+    /// The operator with one of these names and these parameter values.
     fn of(name: &str, values: &ParameterValues, hop: HopParameters) -> Self;
-    /// The values of the parameters, in the order of its definition.
+    /// The values of the parameters, in the order of the definition.
     fn values(&self) -> Vec<f64>;
 }
 
@@ -316,7 +315,8 @@ impl fmt::Debug for Definition {
     }
 }
 
-/// What models have in common whose operator is of one type, on all sites and in even-odd pieces: `new` makes it for the sites that it is told.
+/// Implements the functions of models that have one type of operator for the full lattice and for even-odd pieces: `new` creates it for the given
+/// sites.
 macro_rules! made_alike {
     ($operator:ident, $object:ty, $new:expr) => {
         type Object = $object;

@@ -1,5 +1,5 @@
-//! Even-odd preconditioning: the Schur complement on the odd sites, Grid's SchurDiagMooee, for any operator that has even-odd
-//! pieces. Mpc = Moo − Moe Mee⁻¹ Meo.
+//! Even-odd preconditioning: the Schur complement on the odd sites (Grid's SchurDiagMooee) of any operator that has even-odd pieces. Mpc = Moo − Moe
+//! Mee⁻¹ Meo.
 
 use lanefield_reference::field::Repeated;
 use lanefield_reference::kernels::Vectors;
@@ -12,19 +12,19 @@ use super::{ActsOn, Operator};
 use crate::backend::{Backend, BackendError, FieldOn};
 use crate::kernel::prelude::*;
 
-/// The even-odd pieces of an operator, each of which acts on all right-hand sides of a field. Fields live on one parity; which, a field knows.
+/// The even-odd pieces of an operator, which act on all right-hand sides of a field. A field is on one parity, and knows which.
 pub trait EvenOdd<B: Backend, R: Vectors>: ActsOn<B> {
-    /// out = the part of M (with dagger: of M†) that connects parities, on the sites of `out`; ψ lives on the others.
+    /// out = the part of M (or M†) that connects the parities, on the sites of `out`; ψ is on the other parity.
     ///
     /// # Errors
-    /// Fields that do not match; what the backend reports; as for all functions here.
+    /// This function and those below fail if fields do not match, and if the backend fails.
     fn meooe(&mut self, out: &mut On<B, R, Self>, psi: &On<B, R, Self>, dagger: Dagger) -> Result<(), BackendError>;
     /// out = the part of M that stays on a parity.
     fn mooee(&mut self, out: &mut On<B, R, Self>, psi: &On<B, R, Self>, dagger: Dagger) -> Result<(), BackendError>;
-    /// out = its inverse.
+    /// out = the inverse of [`Self::mooee`].
     fn mooee_inv(&mut self, out: &mut On<B, R, Self>, psi: &On<B, R, Self>, dagger: Dagger)
     -> Result<(), BackendError>;
-    /// out = Mee⁻¹ Meo ψ, with `between` like out. In one launch, where an operator can; the bits are the same, but in half precision.
+    /// out = Mee⁻¹ Meo ψ, with `between` like out. Operators that can do so use one launch; the bits are the same, except in half precision.
     fn inverse_hop(
         &mut self,
         out: &mut On<B, R, Self>,
@@ -34,8 +34,7 @@ pub trait EvenOdd<B: Backend, R: Vectors>: ActsOn<B> {
     ) -> Result<(), BackendError> {
         inverse_hop_in_steps(self, out, between, psi, dagger)
     }
-    /// out = Moo χ − Moe ψ, with χ and `between` like out. In one launch, where an operator can; the bits are the same, but in half
-    /// precision.
+    /// out = Moo χ − Moe ψ, with χ and `between` like out. Operators that can do so use one launch; the bits are the same, except in half precision.
     fn diagonal_minus_hop(
         &mut self,
         out: &mut On<B, R, Self>,
@@ -46,17 +45,17 @@ pub trait EvenOdd<B: Backend, R: Vectors>: ActsOn<B> {
     ) -> Result<(), BackendError> {
         diagonal_minus_hop_in_steps(self, out, between, chi, psi, dagger)
     }
-    /// What the Schur complement Mpc is multiplied by, and the source of its system.
+    /// The factor by which Mpc and the source of its system are multiplied.
     fn schur_factor(&self) -> f64 {
         1.0
     }
     /// Floating-point operations of one Mpc on one right-hand side.
     fn schur_flops(&self) -> u64;
-    /// Bytes that one Mpc on one right-hand side has to move at least, each kernel's inputs and outputs once.
+    /// Least number of bytes that one Mpc on one right-hand side moves, with inputs and outputs of each kernel counted once.
     fn schur_bytes(&self) -> u64;
 }
 
-/// [`EvenOdd::inverse_hop`], step by step.
+/// [`EvenOdd::inverse_hop`] in separate launches.
 pub(super) fn inverse_hop_in_steps<B: Backend, R: Vectors, P: EvenOdd<B, R> + ?Sized>(
     pieces: &mut P,
     out: &mut On<B, R, P>,
@@ -68,7 +67,7 @@ pub(super) fn inverse_hop_in_steps<B: Backend, R: Vectors, P: EvenOdd<B, R> + ?S
     pieces.mooee_inv(out, between, dagger)
 }
 
-/// [`EvenOdd::diagonal_minus_hop`], step by step.
+/// [`EvenOdd::diagonal_minus_hop`] in separate launches.
 pub(super) fn diagonal_minus_hop_in_steps<B: Backend, R: Vectors, P: EvenOdd<B, R> + ?Sized>(
     pieces: &mut P,
     out: &mut On<B, R, P>,
@@ -82,7 +81,7 @@ pub(super) fn diagonal_minus_hop_in_steps<B: Backend, R: Vectors, P: EvenOdd<B, 
     pieces.backend().axpy(-1.0, between, out)
 }
 
-/// The Schur complement of an operator on the odd sites, and the way there and back.
+/// The Schur complement of an operator on the odd sites, with its source and the reconstruction of the even sites.
 pub struct SchurComplement<'b, B: Backend, R: Vectors, K: Repeated> {
     pieces: Box<dyn EvenOdd<B, R, Object = K> + Send + 'b>,
     even: [FieldOn<B, R, K>; 2],
@@ -93,7 +92,7 @@ impl<'b, B: Backend, R: Vectors, K: Repeated> SchurComplement<'b, B, R, K> {
     /// The Schur complement of `pieces`, with its temporary fields.
     ///
     /// # Errors
-    /// A lattice without parities; what the backend reports.
+    /// Fails for a lattice without a checkerboard, and if the backend fails.
     pub fn new(pieces: impl EvenOdd<B, R, Object = K> + Send + 'b) -> Result<Self, BackendError> {
         Self::of(Box::new(pieces))
     }
@@ -105,7 +104,7 @@ impl<'b, B: Backend, R: Vectors, K: Repeated> SchurComplement<'b, B, R, K> {
         Ok(Self { pieces, even, odd })
     }
 
-    /// Makes the temporary fields have the right-hand sides of `like`.
+    /// Resizes the temporary fields to the right-hand sides of `like`.
     fn fit(&mut self, like: &FieldOn<B, R, K>) -> Result<(), BackendError> {
         let Self { pieces, even, odd } = self;
         for temporary in even.iter_mut().chain([odd]) {
@@ -114,7 +113,7 @@ impl<'b, B: Backend, R: Vectors, K: Repeated> SchurComplement<'b, B, R, K> {
         Ok(())
     }
 
-    /// The pieces.
+    /// The even-odd pieces.
     pub fn pieces(&mut self) -> &mut (dyn EvenOdd<B, R, Object = K> + Send + 'b) {
         &mut *self.pieces
     }
@@ -134,7 +133,7 @@ impl<'b, B: Backend, R: Vectors, K: Repeated> SchurComplement<'b, B, R, K> {
             backend.copy(out, eta_odd)?;
             return backend.axpy(-1.0, &self.odd, out);
         }
-        // The difference, then the product, each rounded.
+        // The difference and then the product are rounded.
         let mut difference = backend.zeros(*out.lattice(), out.sites(), out.kind())?;
         backend.copy(&mut difference, eta_odd)?;
         backend.axpy(-1.0, &self.odd, &mut difference)?;

@@ -10,14 +10,14 @@ use super::{ActsOn, Operator};
 use crate::backend::{Backend, BackendError};
 use crate::kernel::prelude::*;
 
-/// A + σ, with a real σ: A ψ, and then an `axpy`, unless σ is 0.
+/// A + σ with a real σ: A ψ, followed by an `axpy` unless σ is 0.
 pub struct Shifted<D> {
     operator: D,
     shift: f64,
 }
 
 impl<D> Shifted<D> {
-    /// An operator and what is added to it.
+    /// Adds `shift` times the identity to an operator.
     pub fn new(operator: D, shift: f64) -> Self {
         Self { operator, shift }
     }

@@ -1,6 +1,6 @@
-//! The staggered operator D = mass + hop on colour vectors, naive (`docs/arithmetic.md` §16) or with a second hop over long links (§25), on the full lattice and
-//! in its even-odd pieces. The hop is anti-Hermitian, and leads from one parity to the other: D†D = mass² − hop² does not mix them. On one parity, conjugate
-//! gradients solve mass² − Doe Deo, which is Hermitian and positive definite.
+//! The staggered operator D = mass + hop on colour vectors, naive (`docs/arithmetic.md` §16) or with a second hop over long links (§25), on the full
+//! lattice and in its even-odd pieces. The hop is anti-Hermitian and connects the parities, so D†D = mass² − hop² does not mix them. On one parity,
+//! conjugate gradients solve mass² − Doe Deo, which is Hermitian and positive definite.
 
 use lanefield_reference::field::ColourVectors;
 use lanefield_reference::gauge::Configuration;
@@ -22,12 +22,12 @@ use crate::kernel::prelude::*;
 use crate::kernel::with_hop::{WithHop, has_bits_of_steps};
 use crate::kernel::{hisq, staggered};
 
-/// What defines a staggered operator, beside the configuration.
+/// The parameters of a staggered operator.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct StaggeredParameters {
     /// Mass in lattice units.
     pub mass: f64,
-    /// Colour vectors per site of a right-hand side, each of which is taken by itself.
+    /// Number of colour vectors per site in a right-hand side. The operator acts on each separately.
     pub components: usize,
     /// Boundary phases, gauge compression and leg order.
     pub hop: HopParameters,
@@ -35,22 +35,22 @@ pub struct StaggeredParameters {
 
 type ColourVectorsOn<B, R> = FieldOn<B, R, ColourVectors>;
 
-/// Floating-point operations of the hop over long links on a colour vector: 8 products of a matrix with a vector (66), and 8 sums of vectors (6).
+/// Floating-point operations per colour vector of the hop over long links: 8 products of a matrix with a vector (66), and 8 sums of vectors (6).
 const LONG_FLOPS_PER_VECTOR: u64 = 576;
 
-/// The staggered operator, naive or that of HISQ fermions.
+/// The staggered operator, naive or HISQ.
 pub struct Staggered<'b, B: Backend, R: Vectors> {
-    /// Links, fat ones of HISQ fermions, and stencils; its Wilson hop is not used.
+    /// Links (fat links for HISQ fermions) and stencils; its Wilson hop is not used.
     legs: HopOperator<'b, B, R>,
-    /// The doubled long links of HISQ fermions, of each of the sites that the hop was prepared for.
+    /// The doubled long links of HISQ fermions, for each of the sites for which the hop was prepared.
     long_links: Vec<(Sites, FieldOn<B, R, DoubledGauge>)>,
     parameters: StaggeredParameters,
-    /// The hop of D† on all sites, in half precision.
+    /// A temporary field for the hop of D† on the full lattice in half precision.
     between: Option<ColourVectorsOn<B, R>>,
 }
 
 impl<'b, B: Backend, R: Vectors> Staggered<'b, B, R> {
-    /// The operator on links, and on long links beside them.
+    /// Creates the operator from links and, if there are any, long links.
     pub(super) fn new(
         backend: &'b B,
         (links, long): (&Configuration, Option<&HostLinks>),
@@ -80,15 +80,15 @@ impl<'b, B: Backend, R: Vectors> Staggered<'b, B, R> {
         Self::new(backend, (configuration, None), lattice, parameters, targets)
     }
 
-    /// The doubled long links of these sites, where it has some.
+    /// The doubled long links for these sites, if there are any.
     fn long_links(&self, onto: Sites) -> Option<&FieldOn<B, R, DoubledGauge>> {
         self.long_links.iter().find(|(sites, _)| *sites == onto).map(|(_, links)| links)
     }
 
-    /// out = hop(ψ) on the sites of `out`; ψ lives on their neighbours. A product with 1 is exact.
+    /// out = hop(ψ) on the sites of `out`; ψ is on their neighbours. A product with 1 is exact.
     ///
     /// # Errors
-    /// Sites that the operator was not made for, fields that do not match; what the backend reports.
+    /// Fails if the operator was not prepared for these sites, if fields do not match, and if the backend fails.
     pub fn hop(&self, out: &mut ColourVectorsOn<B, R>, psi: &ColourVectorsOn<B, R>) -> Result<(), BackendError> {
         let onto = self.legs.onto(out.sites())?;
         if self.long_links(out.sites()).is_some() {
@@ -97,7 +97,7 @@ impl<'b, B: Backend, R: Vectors> Staggered<'b, B, R> {
         self.legs.backend().staggered_hop(out, &onto.stencil, &onto.links, psi, self.legs.legs())
     }
 
-    /// out = what is done with the hop of ψ, in one launch.
+    /// Writes to `out` the result of a kernel that uses the hop of ψ, in one launch.
     fn with_hop(
         &self,
         out: &mut ColourVectorsOn<B, R>,
@@ -109,7 +109,7 @@ impl<'b, B: Backend, R: Vectors> Staggered<'b, B, R> {
         self.legs.with_hop_and(long, kernels, out, done, psi, Dagger::No)
     }
 
-    /// out = a·χ − hop ψ, step by step.
+    /// out = a·χ − hop ψ, in separate launches.
     fn diagonal_minus_hop_in_steps(
         &self,
         a: f64,
@@ -142,7 +142,7 @@ impl<'b, B: Backend, R: Vectors> Staggered<'b, B, R> {
 acts_as!(Staggered<'_, B, R>, [B: Backend, R: Vectors], legs, ColourVectors, |this, rhs| ColourVectors::new(rhs * this.parameters.components));
 
 impl<B: Backend, R: Vectors> Operator<B, R> for Staggered<'_, B, R> {
-    /// out = mass ψ + hop ψ, or mass ψ − hop ψ, in which mass ψ is rounded by itself.
+    /// out = mass ψ + hop ψ, or mass ψ − hop ψ; mass ψ is rounded before the sum.
     fn apply(
         &mut self,
         out: &mut ColourVectorsOn<B, R>,
@@ -212,7 +212,7 @@ impl<B: Backend, R: Vectors> EvenOdd<B, R> for Staggered<'_, B, R> {
         self.backend().scale(out, 1.0 / self.parameters.mass, psi)
     }
 
-    /// The Schur complement is mass² − Doe Deo: that of D, times the mass.
+    /// The Schur complement is mass² − Doe Deo, which is that of D times the mass.
     fn schur_factor(&self) -> f64 {
         self.parameters.mass
     }
@@ -264,7 +264,7 @@ impl Model for StaggeredParameters {
     fn object(&self, rhs: usize) -> ColourVectors {
         ColourVectors::new(rhs * self.components)
     }
-    /// mass² − Doe Deo is; D is not Hermitian.
+    /// mass² − Doe Deo is positive definite; D is not Hermitian.
     fn is_positive(&self, even_odd: bool) -> bool {
         even_odd
     }

@@ -1,5 +1,5 @@
-//! What an iterative solver is given: an operator D, or its normal equations, D†D, which are Hermitian and positive definite, as conjugate gradients
-//! need it.
+//! The system that an iterative solver solves: an operator D, or its normal equations D†D, which are Hermitian and positive definite, as conjugate
+//! gradients require.
 
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
@@ -11,15 +11,15 @@ use super::{ActsOn, Operator};
 use crate::backend::{Backend, BackendError};
 use crate::kernel::prelude::*;
 
-/// D, or D†D.
+/// D or D†D.
 pub struct System<B: Backend, R: Vectors, D: Operator<B, R>> {
     operator: D,
-    /// Dψ, of the normal equations.
+    /// Dψ, for the normal equations.
     between: Option<On<B, R, D>>,
 }
 
 impl<B: Backend, R: Vectors, D: Operator<B, R>> System<B, R, D> {
-    /// The operator, or its normal equations, with a temporary field.
+    /// The operator or its normal equations, with a temporary field.
     pub fn new(operator: D, normal: bool) -> Result<Self, BackendError> {
         let between = normal.then(|| operator.zeros()).transpose()?;
         Ok(Self { operator, between })
@@ -30,7 +30,7 @@ impl<B: Backend, R: Vectors, D: Operator<B, R>> System<B, R, D> {
         &mut self.operator
     }
 
-    /// out = the right-hand side of the system for D ψ = η: η, or D†η.
+    /// out = the right-hand side of the system for D ψ = η: η or D†η.
     pub fn source(&mut self, out: &mut On<B, R, D>, eta: &On<B, R, D>) -> Result<(), BackendError> {
         match self.between {
             None => self.operator.backend().copy(out, eta),
@@ -38,7 +38,7 @@ impl<B: Backend, R: Vectors, D: Operator<B, R>> System<B, R, D> {
         }
     }
 
-    /// Applications of the operator in one of the system.
+    /// Number of applications of the operator in one of the system.
     fn applications(&self) -> u64 {
         if self.between.is_some() { 2 } else { 1 }
     }
@@ -51,7 +51,7 @@ impl<B: Backend, R: Vectors, D: Operator<B, R>> Operator<B, R> for System<B, R, 
         self.operator.sites()
     }
 
-    /// The normal equations are their own Hermitian conjugate, so that `dagger` makes no difference to them.
+    /// The normal equations are their own Hermitian conjugate, so `dagger` has no effect on them.
     fn apply(&mut self, out: &mut On<B, R, D>, psi: &On<B, R, D>, dagger: Dagger) -> Result<(), BackendError> {
         let Some(between) = &mut self.between else { return self.operator.apply(out, psi, dagger) };
         fit::<B, R, _>(between, psi, self.operator.backend())?;

@@ -1,4 +1,4 @@
-//! What operators are: what they act on, and how they are applied.
+//! Traits of operators: the fields on which they act, and how they are applied.
 
 use lanefield_reference::field::{Repeated, SiteObject, Spinors};
 use lanefield_reference::kernels::Vectors;
@@ -8,59 +8,60 @@ use lanefield_reference::layout::{Lattice, Sites};
 use super::hop::number_of_sites;
 use crate::backend::{Backend, BackendError, FieldOn};
 
-/// Spinors in precision `R`, held by `B`.
+/// Spinors in precision `R` on the backend `B`.
 pub(super) type SpinorsOn<B, R> = FieldOn<B, R, Spinors>;
 
-/// What an operator acts on, whole or in even-odd pieces: fields of one or several right-hand sides, each of which it takes by
-/// itself. Its links are then read once for all of them.
+/// An operator, whole or in even-odd pieces. It acts on fields of one or several right-hand sides, on each separately, and reads its links once for
+/// all of them.
 pub trait ActsOn<B: Backend> {
-    /// What its fields hold at each site.
+    /// The object of its fields.
     type Object: Repeated;
 
     /// The backend that runs it.
     fn backend(&self) -> &B;
-    /// The lattice that it acts on.
+    /// The lattice on which it acts.
     fn lattice(&self) -> Lattice;
-    /// What a field of `rhs` right-hand sides holds at each site.
+    /// The object of a field of `rhs` right-hand sides.
     fn object(&self, rhs: usize) -> Self::Object;
 
-    /// Complex numbers of one right-hand side on `sites`.
+    /// Complex numbers per right-hand side on `sites`.
     fn words(&self, sites: Sites) -> u64 {
         number_of_sites(self.lattice(), sites) * self.object(1).words() as u64
     }
 }
 
-/// What an operator acts on, in precision `R`.
+/// The fields on which an operator acts, in precision `R`.
 pub(super) type On<B, R, D> = FieldOn<B, R, <D as ActsOn<B>>::Object>;
 
-/// A linear operator on fields of precision `R` held by `B`. It may hold temporary fields, hence `&mut self`.
+/// A linear operator on fields in precision `R` on the backend `B`. It may have temporary fields, hence `&mut self`.
 pub trait Operator<B: Backend, R: Vectors>: ActsOn<B> {
-    /// The sites that it acts on.
+    /// The sites on which it acts.
     fn sites(&self) -> Sites {
         Sites::Full
     }
-    /// out = D ψ, or D† ψ, of each right-hand side. Where that is launches alone, a solver may have the backend make the same ones again instead.
+    /// out = D ψ or D† ψ, for each right-hand side. If this consists of launches alone, a solver may have the backend repeat these launches instead
+    /// of calling it again.
     ///
     /// # Errors
-    /// Fields that do not lie on the operator's lattice and sites; what the backend reports.
+    /// Fails if fields are not on the operator's lattice and sites, and if the backend fails.
     fn apply(&mut self, out: &mut On<B, R, Self>, psi: &On<B, R, Self>, dagger: Dagger) -> Result<(), BackendError>;
-    /// Floating-point operations of one application to one right-hand side, as the field counts them.
+    /// Floating-point operations of one application to one right-hand side, as counted in lattice QCD.
     fn flops(&self) -> u64;
-    /// Bytes that one application to one right-hand side has to move at least, each of its kernels' inputs and outputs once.
+    /// Least number of bytes that one application to one right-hand side moves, with inputs and outputs of each kernel counted once.
     fn bytes(&self) -> u64;
 
-    /// A field of zeros that the operator can act on, of `rhs` right-hand sides.
+    /// A field of zeros with `rhs` right-hand sides on which the operator can act.
     fn zeros_of(&self, rhs: usize) -> Result<On<B, R, Self>, BackendError> {
         self.backend().zeros(self.lattice(), self.sites(), self.object(rhs))
     }
 
-    /// The same of one right-hand side.
+    /// The same with one right-hand side.
     fn zeros(&self) -> Result<On<B, R, Self>, BackendError> {
         self.zeros_of(1)
     }
 }
 
-/// Any operator on `K` objects. Solvers take it so: what they do beside it is compiled once for all operators.
+/// Any operator on `K` objects. Solvers use this type, so that their own code is compiled once for all operators.
 pub type DynOperator<'a, B, R, K> = dyn Operator<B, R, Object = K> + 'a;
 
 impl<B: Backend, D: ActsOn<B> + ?Sized> ActsOn<B> for &mut D {
@@ -92,9 +93,9 @@ impl<B: Backend, R: Vectors, D: Operator<B, R> + ?Sized> Operator<B, R> for &mut
     }
 }
 
-/// Floating-point operations of `scale` on a complex number.
+/// Floating-point operations of `scale` per complex number.
 pub(super) const SCALE_FLOPS: u64 = 2;
-/// Floating-point operations of `axpy` on a complex number.
+/// Floating-point operations of `axpy` per complex number.
 pub(super) const AXPY_FLOPS: u64 = 4;
 
 /// Bytes of `words` complex numbers in precision `R`.
@@ -102,7 +103,7 @@ pub(super) fn bytes_of<R: Vectors>(words: u64) -> u64 {
     words * 2 * u64::from(R::BITS) / 8
 }
 
-/// Makes a temporary field like `like`, if it is not yet.
+/// Makes a temporary field match `like`, if it does not yet.
 pub(super) fn fit<B: Backend, R: Vectors, K: SiteObject>(
     temporary: &mut FieldOn<B, R, K>,
     like: &FieldOn<B, R, K>,
@@ -114,7 +115,7 @@ pub(super) fn fit<B: Backend, R: Vectors, K: SiteObject>(
     Ok(())
 }
 
-/// [`ActsOn`] of what has the backend and the lattice of something in it.
+/// Implements [`ActsOn`] for a type with the backend and the lattice of one of its fields.
 macro_rules! acts_as {
     ($type:ty, [$($generics:tt)*], $($inner:ident).+, $object:ty, |$this:pat_param, $rhs:ident| $of_rhs:expr) => {
         impl<$($generics)*> ActsOn<B> for $type {

@@ -1,5 +1,5 @@
 //! The twisted mass operator M = hop + (4 + mass) + iμγ5 of one flavour (`docs/arithmetic.md` §17), on the full lattice and in its even-odd pieces.
-//! Its kernels are the bodies in `crates/kernels/src/kernel/twisted_mass.rs`.
+//! Its kernels are the kernel functions in `crates/kernels/src/kernel/twisted_mass.rs`.
 
 use lanefield_reference::field::Spinors;
 use lanefield_reference::gauge::Configuration;
@@ -18,25 +18,25 @@ use crate::kernel::prelude::*;
 use crate::kernel::twisted_mass;
 use crate::kernel::with_hop::WithHop;
 
-/// What defines a twisted mass operator, beside the configuration.
+/// The parameters of a twisted mass operator.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct TwistedMassParameters {
     /// Bare quark mass in lattice units.
     pub mass: f64,
     /// Twisted mass μ in lattice units. The other flavour of a pair has −μ.
     pub mu: f64,
-    /// The hop's own parameters.
+    /// The parameters of the hop.
     pub hop: HopParameters,
 }
 
 impl TwistedMassParameters {
-    /// Of the diagonal part dm + iμγ5: dm + i·μ, dm = 4 + mass.
+    /// The diagonal part dm + iμγ5 as a number: dm + i·μ, dm = 4 + mass.
     fn diagonal_of_chirality(&self) -> Complex<f64> {
         Complex::new(4.0 + self.mass, self.mu)
     }
 
-    /// 1 / (dm + i·μ), by Smith's algorithm (Communications of the ACM 5, 435 (1962)), which overflows only where the result does. At μ = 0 it is
-    /// 1 / dm, as of Wilson fermions.
+    /// 1 / (dm + i·μ), by Smith's algorithm (Communications of the ACM 5, 435 (1962)), which overflows only if the result does. At μ = 0 it is 1 /
+    /// dm, as for Wilson fermions.
     fn inverse_of_chirality(&self) -> Complex<f64> {
         let Complex { re: dm, im: mu } = self.diagonal_of_chirality();
         match mu.abs() <= dm.abs() {
@@ -53,7 +53,7 @@ impl TwistedMassParameters {
         }
     }
 
-    /// Refuses numbers that precision `R` does not hold: of the diagonal part, or of its inverse.
+    /// Checks that precision `R` can hold the diagonal part, or its inverse.
     fn require_in_range<R: Vectors>(&self, what: &'static str, diagonal: Complex<f64>) -> Result<(), BackendError> {
         let Self { mass, mu, .. } = *self;
         let is_finite = |number: f64| R::from_f64(number).to_f64().is_finite();
@@ -71,10 +71,10 @@ pub struct TwistedMass<'b, B: Backend, R: Vectors> {
     inverse: Complex<f64>,
 }
 
-/// Operations on a spinor of a product with dm + iμγ5, and of one that is added.
+/// Operations per spinor for a product with dm + iμγ5, and for one that is added.
 const PRODUCT_FLOPS: u64 = 6 * Spinors::WORDS as u64;
 const SUM_FLOPS: u64 = 8 * Spinors::WORDS as u64;
-/// Those of a difference.
+/// Operations per spinor for a difference.
 const DIFFERENCE_FLOPS: u64 = 2 * Spinors::WORDS as u64;
 
 impl<'b, B: Backend, R: Vectors> TwistedMass<'b, B, R> {
@@ -94,19 +94,19 @@ impl<'b, B: Backend, R: Vectors> TwistedMass<'b, B, R> {
         Ok(Self { hop, diagonal, inverse })
     }
 
-    /// Sites, and their operations: a hop, and others.
+    /// Operations on these sites: a hop, and others.
     fn flops_on(&self, sites: Sites, others: u64) -> u64 {
         number_of_sites(self.hop.lattice(), sites) * (FLOPS_PER_SITE + others)
     }
 
-    /// What a hop moves, and so many spinors a site more.
+    /// Bytes moved by a hop and by `others` further spinors per site.
     fn bytes_on(&self, sites: Sites, others: u64) -> u64 {
         let of_hop = ideal_bytes_per_site(self.hop.format(), R::BITS as usize / 8);
         number_of_sites(self.hop.lattice(), sites) * of_hop + others * bytes_of::<R>(self.words(sites))
     }
 }
 
-/// a, or of the Hermitian conjugate its own conjugate, since γ5 is Hermitian.
+/// a, or its complex conjugate for the Hermitian conjugate, since γ5 is Hermitian.
 fn of_dagger(a: Complex<f64>, dagger: Dagger) -> Complex<f64> {
     match dagger {
         Dagger::No => a,
@@ -117,7 +117,7 @@ fn of_dagger(a: Complex<f64>, dagger: Dagger) -> Complex<f64> {
 acts_as!(TwistedMass<'_, B, R>, [B: Backend, R: Vectors], hop, Spinors, |_, rhs| Spinors::new(rhs));
 
 impl<B: Backend, R: Vectors> Operator<B, R> for TwistedMass<'_, B, R> {
-    /// In one launch.
+    /// In a single launch.
     fn apply(&mut self, out: &mut SpinorsOn<B, R>, psi: &SpinorsOn<B, R>, dagger: Dagger) -> Result<(), BackendError> {
         self.hop.with_hop(
             &twisted_mass::WITH_HOP,
@@ -155,7 +155,7 @@ impl<B: Backend, R: Vectors> EvenOdd<B, R> for TwistedMass<'_, B, R> {
         self.hop.backend().twisted_mass_apply(out, of_dagger(self.inverse, dagger), psi)
     }
 
-    /// In one launch.
+    /// In a single launch.
     fn inverse_hop(
         &mut self,
         out: &mut SpinorsOn<B, R>,
@@ -166,7 +166,7 @@ impl<B: Backend, R: Vectors> EvenOdd<B, R> for TwistedMass<'_, B, R> {
         self.hop.with_hop(&twisted_mass::WITH_HOP, out, WithHop::Product(of_dagger(self.inverse, dagger)), psi, dagger)
     }
 
-    /// In one launch.
+    /// In a single launch.
     fn diagonal_minus_hop(
         &mut self,
         out: &mut SpinorsOn<B, R>,

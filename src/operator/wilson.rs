@@ -13,12 +13,12 @@ use crate::backend::{Backend, BackendError, FieldOn};
 use crate::kernel::wilson;
 use crate::kernel::with_hop::Kernels;
 
-/// What defines a Wilson operator, beside the configuration.
+/// The parameters of a Wilson operator.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct WilsonParameters {
     /// Bare quark mass in lattice units.
     pub mass: f64,
-    /// The hop's own parameters.
+    /// The parameters of the hop.
     pub hop: HopParameters,
 }
 
@@ -28,7 +28,7 @@ pub type Wilson<'b, B, R> = HopPlusConstant<'b, B, R, WilsonParameters>;
 impl HopPlusConstantModel for WilsonParameters {
     const WITH_HOP: &'static Kernels = &wilson::WITH_HOP;
 
-    /// Several spinors have a hop of their own, which shares links among them.
+    /// Several spinors have a hop kernel of their own, which shares links among them.
     fn are_fused(&self, parts: usize) -> bool {
         parts == 1
     }

@@ -1,4 +1,5 @@
-//! A basis of many vectors, kept in fields of a few right-hand sides each, so that overlaps with all of them, and combinations, read a vector once.
+//! A basis of many vectors, stored in fields of a few right-hand sides each. Overlaps with all of them, and linear combinations, read each vector
+//! once.
 
 use lanefield_reference::field::Repeated;
 use num_complex::Complex;
@@ -6,19 +7,19 @@ use num_complex::Complex;
 use crate::backend::{Backend, BackendError, FieldOn, Sum};
 use crate::kernel::prelude::*;
 
-/// Vectors of a field.
+/// Number of vectors per field.
 const OF_FIELD: usize = 8;
 
 /// Vectors v_0, v_1, … in f64.
 pub(super) struct Basis<B: Backend, K: Repeated> {
-    /// Each has [`OF_FIELD`] vectors; those of the last one that are not used are zero.
+    /// Each has [`OF_FIELD`] vectors; unused ones in the last field are zero.
     fields: Vec<FieldOn<B, f64, K>>,
     parts: usize,
     len: usize,
 }
 
 impl<B: Backend, K: Repeated> Basis<B, K> {
-    /// No vectors, of so many components each.
+    /// An empty basis for vectors with this number of components.
     pub(super) fn new(parts: usize) -> Self {
         Self { fields: Vec::new(), parts, len: 0 }
     }
@@ -27,7 +28,7 @@ impl<B: Backend, K: Repeated> Basis<B, K> {
         self.len
     }
 
-    /// Zeros for [`OF_FIELD`] vectors that lie where this one lies.
+    /// Zeros for [`OF_FIELD`] vectors with the layout of this one.
     fn zeros(&self, backend: &B, like: &FieldOn<B, f64, K>) -> Result<FieldOn<B, f64, K>, BackendError> {
         backend.zeros(*like.lattice(), like.sites(), K::repeated(OF_FIELD * self.parts))
     }
@@ -45,18 +46,18 @@ impl<B: Backend, K: Repeated> Basis<B, K> {
         Ok(())
     }
 
-    /// A vector by its number.
+    /// A copy of the vector with this number.
     pub(super) fn vector(&self, backend: &B, number: usize) -> Result<FieldOn<B, f64, K>, BackendError> {
         backend.take_rhs(&self.fields[number / OF_FIELD], &[number % OF_FIELD], self.parts)
     }
 
-    /// The vectors, [`OF_FIELD`] at a time, with the numbers of the first and of those that are used.
+    /// The fields, [`OF_FIELD`] vectors each, with the number of the first vector and the number of vectors in use.
     pub(super) fn fields(&self) -> impl Iterator<Item = (usize, usize, &FieldOn<B, f64, K>)> {
         let numbered = (0..).step_by(OF_FIELD).zip(&self.fields);
         numbered.map(|(first, field)| (first, OF_FIELD.min(self.len - first), field))
     }
 
-    /// ⟨v_i, w_j⟩ of each vector with each right-hand side of w: row i after row i − 1.
+    /// ⟨v_i, w_j⟩ of each vector with each right-hand side of w, row by row.
     pub(super) fn overlaps(&self, backend: &B, w: &FieldOn<B, f64, K>) -> Result<Vec<Complex<f64>>, BackendError> {
         let of_w = w.kind().parts() / self.parts;
         let mut overlaps = Vec::with_capacity(self.len * of_w);
@@ -67,11 +68,11 @@ impl<B: Backend, K: Repeated> Basis<B, K> {
         Ok(overlaps)
     }
 
-    /// w_j ← w_j + Σ v_i m_ij, with a row of m for each vector.
+    /// w_j ← w_j + Σ v_i m_ij; m has a row for each vector.
     pub(super) fn add(&self, backend: &B, m: &[Complex<f64>], w: &mut FieldOn<B, f64, K>) -> Result<(), BackendError> {
         let of_w = w.kind().parts() / self.parts;
         for (first, used, field) in self.fields() {
-            // Those that are not used have a factor of zero.
+            // Unused vectors have a factor of zero.
             let mut factors = m[first * of_w..][..used * of_w].to_vec();
             factors.resize(OF_FIELD * of_w, Complex::default());
             backend.rhs_madd(&factors, field, w, self.parts)?;
@@ -79,7 +80,7 @@ impl<B: Backend, K: Repeated> Basis<B, K> {
         Ok(())
     }
 
-    /// w less its part in the space of the basis, taken off twice, so that what is left is orthogonal to rounding; the overlaps that it had.
+    /// Removes from w its projection on the basis, twice, so that the rest is orthogonal to rounding. Returns w and the overlaps that it had.
     pub(super) fn orthogonalize(
         &self,
         backend: &B,
@@ -95,7 +96,7 @@ impl<B: Backend, K: Repeated> Basis<B, K> {
         Ok(all)
     }
 
-    /// The vectors Σ v_i m_ik with a real m, a row for each vector, of those columns k.
+    /// The vectors Σ v_i m_ik for the given columns k of a real m, which has a row for each vector.
     pub(super) fn rotated(
         &self,
         backend: &B,

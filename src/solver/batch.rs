@@ -1,5 +1,5 @@
-//! Conjugate gradients with several right-hand sides in one batch: links are read once for all of them. Each right-hand side goes through the
-//! recurrence of `cg.rs` with scalars of its own, and gets the bits of its own single solve; those that are done leave the batch.
+//! Conjugate gradients with several right-hand sides in one batch: links are read once for all of them. Each right-hand side follows the recurrence
+//! of `cg.rs` with its own scalars, and has the bits of its own solve. A right-hand side that has converged leaves the batch.
 
 use lanefield_reference::field::Repeated;
 use lanefield_reference::kernels::Vectors;
@@ -11,7 +11,7 @@ use crate::backend::{Backend, BackendError, FieldOn};
 use crate::kernel::prelude::*;
 use crate::operator::DynOperator;
 
-/// The solutions of all right-hand sides in one field, and what each took.
+/// The solutions of all right-hand sides in one field, and the [`SolverInfo`] of each.
 pub type BatchSolution<B, R, K> = (FieldOn<B, R, K>, Vec<SolverInfo>);
 
 /// One right-hand side.
@@ -28,23 +28,23 @@ pub struct BatchConjugateGradients<'a, B: Backend, R: Vectors, K: Repeated> {
     operator: &'a mut DynOperator<'a, B, R, K>,
     params: SolverParams,
     parts_per_rhs: usize,
-    /// Those that still go on, in the order in which they lie in the fields.
+    /// Right-hand sides that have not converged, in the order in which they are stored in the fields.
     active: Vec<Active>,
     psi: FieldOn<B, R, K>,
     residual: FieldOn<B, R, K>,
     direction: FieldOn<B, R, K>,
     product: FieldOn<B, R, K>,
     infos: Vec<SolverInfo>,
-    /// By number.
+    /// By the number of the right-hand side.
     solutions: Vec<Option<FieldOn<B, R, K>>>,
     longest: usize,
 }
 
 impl<'a, B: Backend, R: Vectors, K: Repeated> BatchConjugateGradients<'a, B, R, K> {
-    /// The start of A ψ = b for each of the `rhs` right-hand sides of `source`, from the guess zero.
+    /// Starts A ψ = b for each of the `rhs` right-hand sides of `source`, from the guess zero.
     ///
     /// # Errors
-    /// [`SolverError::NotFinite`] for a source that is no finite number; what the backend reports.
+    /// [`SolverError::NotFinite`] if the source is not finite; backend errors.
     pub fn new(
         operator: &'a mut DynOperator<'a, B, R, K>,
         source: &FieldOn<B, R, K>,
@@ -57,7 +57,7 @@ impl<'a, B: Backend, R: Vectors, K: Repeated> BatchConjugateGradients<'a, B, R, 
     /// The same from a guess for all of them.
     ///
     /// # Errors
-    /// As [`Self::new`], also for a guess that is no finite number.
+    /// As [`Self::new`], also if the guess is not finite.
     pub(crate) fn from_guess(
         operator: &'a mut DynOperator<'a, B, R, K>,
         source: &FieldOn<B, R, K>,
@@ -110,7 +110,7 @@ impl<'a, B: Backend, R: Vectors, K: Repeated> BatchConjugateGradients<'a, B, R, 
         Ok(batch)
     }
 
-    /// Takes the right-hand sides that are done out of the batch.
+    /// Takes converged right-hand sides out of the batch.
     fn retire(&mut self) -> Result<(), SolverError> {
         let is_done = |rhs: &Active| rhs.c <= rhs.stop;
         if !self.active.iter().any(is_done) {
@@ -131,10 +131,10 @@ impl<'a, B: Backend, R: Vectors, K: Repeated> BatchConjugateGradients<'a, B, R, 
         Ok(())
     }
 
-    /// The solutions of all right-hand sides in one field, and what each took.
+    /// The solutions of all right-hand sides in one field, and the [`SolverInfo`] of each.
     ///
     /// # Errors
-    /// [`SolverError::NotConverged`] before all are done; what the backend reports.
+    /// [`SolverError::NotConverged`] unless all have converged; backend errors.
     pub(crate) fn into_solution(self) -> Result<BatchSolution<B, R, K>, SolverError> {
         let Self { operator, params, parts_per_rhs, solutions, infos, .. } = self;
         let mut all = operator.zeros_of(solutions.len())?;
@@ -236,7 +236,7 @@ impl<B: Backend, R: Vectors, K: Repeated> Recurrence for BatchConjugateGradients
         };
         let Some(active) = numbers.iter().map(rhs).collect() else {
             return Err(SolverError::WrongState {
-                what: format!("it has the right-hand sides {numbers:?}, which this batch has not"),
+                what: format!("it has the right-hand sides {numbers:?}, and this batch does not"),
             });
         };
         self.active = active;
@@ -252,10 +252,10 @@ impl<B: Backend, R: Vectors, K: Repeated> Recurrence for BatchConjugateGradients
     }
 }
 
-/// Solves A ψ = b for each of the `rhs` right-hand sides of `source`, from the guess zero. Each has the bits of its own single solve.
+/// Solves A ψ = b for each of the `rhs` right-hand sides of `source`, from the guess zero. Each has the bits of its own solve.
 ///
 /// # Errors
-/// [`SolverError`] of the first right-hand side that has one.
+/// The [`SolverError`] of the first right-hand side that fails.
 pub fn conjugate_gradient_batch<B: Backend, R: Vectors, K: Repeated>(
     operator: &mut DynOperator<'_, B, R, K>,
     source: &FieldOn<B, R, K>,

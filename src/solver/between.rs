@@ -1,4 +1,4 @@
-//! Fields between precisions, and between a device without f64 and the backend that computes in f64 for it.
+//! Conversion of fields between precisions, and between a device without f64 and the backend that computes in f64 for it.
 
 use lanefield_reference::field::Repeated;
 use lanefield_reference::kernels::Vectors;
@@ -6,7 +6,7 @@ use lanefield_reference::kernels::Vectors;
 use crate::backend::{Backend, BackendError, FieldOn};
 use crate::kernel::prelude::*;
 
-/// Makes `to`, on a backend, the numbers of `from`, on the same or another: they are converted where f64 is.
+/// Copies the numbers of `from` to `to`, on the same backend or another. They are converted on the backend that has f64.
 pub(super) fn convert<B: Backend, R: Vectors, S: Vectors, K: Repeated>(
     (there, to): (&B, &mut FieldOn<B, R, K>),
     (here, from): (&B, &FieldOn<B, S, K>),
@@ -19,6 +19,6 @@ pub(super) fn convert<B: Backend, R: Vectors, S: Vectors, K: Repeated>(
     }
     let mut rounded = here.zeros(*to.lattice(), to.sites(), to.kind())?;
     here.convert(&mut rounded, from)?;
-    // Queued iterations hold the field as it lies on the device.
+    // Queued iterations hold the field at its address on the device.
     there.copy(to, &there.upload(here.download(&rounded)?)?)
 }

@@ -1,5 +1,5 @@
-//! BiCGStab (van der Vorst 1992) for operators that are not Hermitian, such as M itself: two applications an iteration, and no normal
-//! equations. `docs/arithmetic.md` §10.
+//! BiCGStab (van der Vorst 1992) for operators that are not Hermitian, such as M itself: two applications per iteration, and no normal equations.
+//! `docs/arithmetic.md` §10 defines it.
 
 use lanefield_reference::field::Repeated;
 use lanefield_reference::kernels::Vectors;
@@ -12,13 +12,13 @@ use crate::backend::{Backend, BackendError, FieldOn};
 use crate::kernel::prelude::*;
 use crate::operator::DynOperator;
 
-/// BiCGStab, step by step. ψ is the caller's: the guess, then the last iterate.
+/// BiCGStab, step by step. The caller owns ψ, which holds the guess, then the last iterate.
 pub struct BiCgStab<'a, B: Backend, R: Vectors, K: Repeated> {
     operator: &'a mut DynOperator<'a, B, R, K>,
     params: SolverParams,
     psi: &'a mut FieldOn<B, R, K>,
     residual: FieldOn<B, R, K>,
-    /// The first residual, with which all others are multiplied.
+    /// The first residual r̂, with which inner products of all others are taken.
     shadow: FieldOn<B, R, K>,
     direction: FieldOn<B, R, K>,
     /// A p and A s.
@@ -32,10 +32,10 @@ pub struct BiCgStab<'a, B: Backend, R: Vectors, K: Repeated> {
 }
 
 impl<'a, B: Backend, R: Vectors, K: Repeated> BiCgStab<'a, B, R, K> {
-    /// The start of A ψ = b.
+    /// Starts A ψ = b.
     ///
     /// # Errors
-    /// [`SolverError::NotFinite`] for a source or a guess that is no finite number; what the backend reports.
+    /// [`SolverError::NotFinite`] if the source or the guess is not finite; backend errors.
     pub fn new(
         operator: &'a mut DynOperator<'a, B, R, K>,
         source: &FieldOn<B, R, K>,
@@ -63,7 +63,7 @@ impl<'a, B: Backend, R: Vectors, K: Repeated> BiCgStab<'a, B, R, K> {
     }
 }
 
-/// Passes both parts of a scalar on.
+/// Passes both parts of a scalar to the watcher.
 fn watch_complex(
     watcher: &mut dyn Watcher,
     quantities: [&'static str; 2],
@@ -75,7 +75,7 @@ fn watch_complex(
     Ok(value)
 }
 
-/// a / b as (a · conj b) / |b|²: in f64, products and sums each rounded.
+/// a / b as (a · conj b) / |b|²: in f64, with each product and sum rounded.
 fn divide(a: Complex<f64>, b: Complex<f64>) -> Complex<f64> {
     let norm = b.re * b.re + b.im * b.im;
     Complex::new((a.re * b.re + a.im * b.im) / norm, (a.im * b.re - a.re * b.im) / norm)
@@ -115,7 +115,7 @@ impl<B: Backend, R: Vectors, K: Repeated> Recurrence for BiCgStab<'_, B, R, K> {
         let t_norm2 = watch(watcher, (0, "|A s|²"), backend.norm2(t, params.sum)?, info)?;
         let t_s = backend.inner_product(t, residual, params.sum)?;
         watch_complex(watcher, ["Re <A s, s>", "Im <A s, s>"], t_s, info)?;
-        // s = 0: p alone has led to the solution.
+        // s = 0: the step along p alone reached the solution.
         let omega = if t_norm2 == 0.0 { zero } else { t_s / t_norm2 };
         backend.complex_axpy(alpha, direction, psi)?;
         backend.complex_axpy(omega, residual, psi)?;
@@ -158,7 +158,7 @@ impl<B: Backend, R: Vectors, K: Repeated> Recurrence for BiCgStab<'_, B, R, K> {
         let info = state.get_info("system")?;
         check_source(&self.info, &info)?;
         let &[re, im] = state.get_scalars("rho")? else {
-            return Err(SolverError::WrongState { what: "its rho is no complex number".to_owned() });
+            return Err(SolverError::WrongState { what: "its rho is not a complex number".to_owned() });
         };
         let backend = self.operator.backend();
         let place = place::<B, R, _>(self.psi);

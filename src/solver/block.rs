@@ -1,6 +1,6 @@
-//! Block conjugate gradients: all right-hand sides search in the directions of all. It is the variant BCGrQ of Dubrulle (Electron. Trans. Numer. Anal. 12 (2001)
-//! 216), as Clark et al. have it for lattice QCD (arXiv:1710.09745), which keeps the residuals as Q δ with orthonormal columns Q. Columns that depend on others
-//! leave Q (Ji and Li, BIT 57 (2017) 379). Definition: `docs/arithmetic.md` §10.
+//! Block conjugate gradients: each right-hand side uses the search directions of all. It is the variant BCGrQ of Dubrulle (Electron. Trans. Numer.
+//! Anal. 12 (2001) 216) as used by Clark et al. for lattice QCD (arXiv:1710.09745), which stores the residuals as Q δ with orthonormal columns Q.
+//! Columns that become linearly dependent are removed from Q (Ji and Li, BIT 57 (2017) 379). `docs/arithmetic.md` §10 defines it.
 
 use lanefield_reference::field::Repeated;
 use lanefield_reference::kernels::Vectors;
@@ -13,21 +13,21 @@ use crate::backend::{Backend, BackendError, FieldOn};
 use crate::kernel::prelude::*;
 use crate::operator::DynOperator;
 
-/// A column of which less than this is left once the others are taken off, in units of its own |·|², depends on them.
+/// A column counts as linearly dependent if its part orthogonal to the others is less than this, in units of its own |·|².
 const LEAST_PIVOT: f64 = 1e-13;
-/// Below this pivot columns are made orthonormal twice: once leaves the rounding of a Gram matrix, over the pivot.
+/// Below this pivot, columns are orthonormalised twice: one pass leaves the rounding error of a Gram matrix divided by the pivot.
 const PIVOT_OF_ONE_PASS: f64 = 1e-4;
-/// A true residual is accepted up to so many times the tolerance; above, the recurrence begins anew.
+/// A true residual is accepted up to this multiple of the tolerance; above it, the recurrence restarts.
 const ACCEPTED: f64 = 2.0;
-/// Give up after so many beginnings in a row that brought no new low of the largest |r|/|b|.
+/// Give up after this number of restarts in a row without a new minimum of the largest |r|/|b|.
 const MOST_IDLE_BEGINNINGS: usize = 3;
 
-/// Where the recurrence stands.
+/// The phase of the recurrence.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum BlockPhase {
     /// It iterates.
     Iterating,
-    /// It is to compute the true residuals, and to end or begin anew.
+    /// It will compute the true residuals, and then end or restart.
     Checking,
     /// All true residuals are accepted.
     Done,
@@ -40,14 +40,14 @@ pub struct BlockConjugateGradients<'a, B: Backend, R: Vectors, K: Repeated> {
     parts_per_rhs: usize,
     source: &'a FieldOn<B, R, K>,
     psi: FieldOn<B, R, K>,
-    /// What is left of the sources is Q δ: Q has a column for each row of δ, δ a column for each right-hand side.
+    /// The residuals are Q δ: Q has a column for each row of δ, and δ a column for each right-hand side.
     q: FieldOn<B, R, K>,
     delta: DenseMatrix,
     direction: FieldOn<B, R, K>,
     phase: BlockPhase,
-    /// Whether this is the first iteration since the last beginning.
+    /// Whether this is the first iteration since the last restart.
     is_first: bool,
-    /// The lowest of the largest |r|²/|b|² at beginnings, and the beginnings since then.
+    /// The minimum of the largest |r|²/|b|² at restarts, and the number of restarts since then.
     lowest: f64,
     idle: usize,
     infos: Vec<SolverInfo>,
@@ -55,11 +55,11 @@ pub struct BlockConjugateGradients<'a, B: Backend, R: Vectors, K: Repeated> {
 }
 
 impl<'a, B: Backend, R: Vectors, K: Repeated> BlockConjugateGradients<'a, B, R, K> {
-    /// The start of A ψ = b for each of the `rhs` right-hand sides of `source`, where A is Hermitian and positive definite; from a guess for all of them, or from
-    /// zero.
+    /// Starts A ψ = b for each of the `rhs` right-hand sides of `source`, with A Hermitian and positive definite, from a guess for all of them or
+    /// from zero.
     ///
     /// # Errors
-    /// [`SolverError::NotFinite`] for a source or a guess that is no finite number; what the backend reports.
+    /// [`SolverError::NotFinite`] if the source or the guess is not finite; backend errors.
     pub fn new(
         operator: &'a mut DynOperator<'a, B, R, K>,
         source: &'a FieldOn<B, R, K>,
@@ -101,13 +101,13 @@ impl<'a, B: Backend, R: Vectors, K: Repeated> BlockConjugateGradients<'a, B, R, 
         Ok(block)
     }
 
-    /// The |r|² at which right-hand side `number` is done, in units of the tolerance.
+    /// The |r|² at which right-hand side `number` has converged, with `times` the tolerance.
     fn stop(&self, number: usize, times: f64) -> f64 {
         let tolerance = times * self.params.tolerance;
         tolerance * tolerance * self.infos[number].source_norm2
     }
 
-    /// Computes the residuals b − A ψ; ends, or begins anew with them.
+    /// Computes the residuals b − A ψ; then ends, or restarts with them.
     fn begin(&mut self, is_from_zero: bool, watcher: &mut dyn Watcher) -> Result<(), SolverError> {
         let (sum, rhs) = (self.params.sum, self.infos.len());
         let mut residual = self.operator.zeros_of(rhs)?;
@@ -144,7 +144,7 @@ impl<'a, B: Backend, R: Vectors, K: Repeated> BlockConjugateGradients<'a, B, R, 
         Ok(())
     }
 
-    /// Q and ρ with S = Q ρ, where the columns of Q are orthonormal: a column for each independent one of S. Zeros, and no columns, where S is.
+    /// Q and ρ with S = Q ρ and orthonormal columns of Q, one for each independent column of S. Zeros, and no columns, if S is zero.
     fn orthonormal(&self, s: FieldOn<B, R, K>) -> Result<(FieldOn<B, R, K>, DenseMatrix), SolverError> {
         let (mut q, mut total) = (s, None);
         loop {
@@ -161,7 +161,7 @@ impl<'a, B: Backend, R: Vectors, K: Repeated> BlockConjugateGradients<'a, B, R, 
             let to_orthonormal = upper_inverse(&factor.take_columns(&kept));
             q = self.operator.zeros_of(kept.len())?;
             backend.rhs_madd(to_orthonormal.elements(), &independent, &mut q, self.parts_per_rhs)?;
-            // A second pass finds the columns nearly orthonormal.
+            // In a second pass the columns are nearly orthonormal already.
             let is_second = total.is_some();
             let product = total.map_or_else(|| factor.clone(), |total| factor.times(&total));
             if is_second || least_pivot >= PIVOT_OF_ONE_PASS {
@@ -171,7 +171,7 @@ impl<'a, B: Backend, R: Vectors, K: Repeated> BlockConjugateGradients<'a, B, R, 
         }
     }
 
-    /// ⟨x_i, y_j⟩ of all pairs.
+    /// ⟨x_i, y_j⟩ for all pairs.
     fn gram(&self, x: &FieldOn<B, R, K>, y: &FieldOn<B, R, K>) -> Result<DenseMatrix, SolverError> {
         let products = self.operator.backend().rhs_gram(x, y, self.parts_per_rhs, self.params.sum)?;
         let [rows, columns] = [x, y].map(|field| field.kind().parts() / self.parts_per_rhs);
@@ -204,7 +204,7 @@ impl<'a, B: Backend, R: Vectors, K: Repeated> BlockConjugateGradients<'a, B, R, 
         Ok(product)
     }
 
-    /// Iterations of the recurrence.
+    /// One iteration of the recurrence.
     fn iterate(&mut self, watcher: &mut dyn Watcher) -> Result<(), SolverError> {
         let mut product = self.operator.zeros_of(self.delta.rows())?;
         self.operator.apply(&mut product, &self.direction, Dagger::No)?;
@@ -214,7 +214,7 @@ impl<'a, B: Backend, R: Vectors, K: Repeated> BlockConjugateGradients<'a, B, R, 
         }
         let alpha = match positive_inverse(&curvatures) {
             Ok(alpha) => alpha,
-            // Of orthonormal directions it is the operator; later, directions that have become dependent.
+            // For orthonormal directions the operator is at fault; later, directions that have become dependent are.
             Err(curvature) if self.is_first => {
                 return Err(SolverError::Indefinite { curvature, info: self.info().clone() });
             }
@@ -250,15 +250,15 @@ impl<'a, B: Backend, R: Vectors, K: Repeated> BlockConjugateGradients<'a, B, R, 
         Ok(())
     }
 
-    /// The true residuals, an application of the operator as an iteration is.
+    /// Computes the true residuals, with one application of the operator like an iteration.
     fn check(&mut self, watcher: &mut dyn Watcher) -> Result<(), SolverError> {
         self.begin(false, watcher)
     }
 
-    /// The solutions of all right-hand sides in one field, and what each took.
+    /// The solutions of all right-hand sides in one field, and the [`SolverInfo`] of each.
     ///
     /// # Errors
-    /// [`SolverError::NotConverged`] before all are done.
+    /// [`SolverError::NotConverged`] unless all have converged.
     pub fn into_solution(self) -> Result<BatchSolution<B, R, K>, SolverError> {
         match self.phase {
             BlockPhase::Done => Ok((self.psi, self.infos)),
@@ -266,7 +266,7 @@ impl<'a, B: Backend, R: Vectors, K: Repeated> BlockConjugateGradients<'a, B, R, 
         }
     }
 
-    /// Columns in which it searches now: fewer than right-hand sides where some depend on others.
+    /// Current number of search directions: less than the number of right-hand sides if some are linearly dependent.
     pub fn columns(&self) -> usize {
         self.delta.rows()
     }
@@ -287,7 +287,7 @@ impl<B: Backend, R: Vectors, K: Repeated> Recurrence for BlockConjugateGradients
     }
 
     fn step(&mut self, watcher: &mut dyn Watcher) -> Result<(), SolverError> {
-        // That of the largest residual speaks for all.
+        // The info of the largest residual stands for all.
         let share = |info: &SolverInfo| info.relative_residual();
         for number in 0..self.infos.len() {
             if share(&self.infos[number]) > share(&self.infos[self.longest]) {
@@ -329,7 +329,7 @@ impl<B: Backend, R: Vectors, K: Repeated> Recurrence for BlockConjugateGradients
     fn restore(&mut self, state: &SavedState) -> Result<(), SolverError> {
         state.check_name(self.name())?;
         let &[phase, first, lowest, idle, longest] = state.get_scalars("recurrence")? else {
-            return Err(SolverError::WrongState { what: "its scalars of the recurrence are not five".to_owned() });
+            return Err(SolverError::WrongState { what: "it does not have five scalars of the recurrence".to_owned() });
         };
         for (number, ours) in self.infos.iter_mut().enumerate() {
             let info = state.get_info(&format!("rhs {number}"))?;
@@ -361,7 +361,8 @@ impl<B: Backend, R: Vectors, K: Repeated> Recurrence for BlockConjugateGradients
     }
 }
 
-/// Solves A ψ = b for all of the `rhs` right-hand sides of `source` in one block, from the guess zero. Unlike in a batch, the bits of each depend on all.
+/// Solves A ψ = b for all of the `rhs` right-hand sides of `source` in one block, from the guess zero. Unlike in a batch, the bits of each depend on
+/// all.
 pub fn block_conjugate_gradient<'a, B: Backend, R: Vectors, K: Repeated>(
     operator: &'a mut DynOperator<'a, B, R, K>,
     source: &'a FieldOn<B, R, K>,

@@ -1,5 +1,5 @@
-//! Conjugate gradients (Hestenes and Stiefel 1952), with the recurrence, the rounding and the stopping rule of
-//! `docs/arithmetic.md` §10, which are Grid's.
+//! Conjugate gradients (Hestenes and Stiefel 1952), with the recurrence, rounding and stopping criterion of `docs/arithmetic.md` §10, which are
+//! Grid's.
 
 use lanefield_reference::field::Repeated;
 use lanefield_reference::kernels::Vectors;
@@ -11,7 +11,7 @@ use crate::backend::{Backend, BackendError, FieldOn, QueuedBounds, QueuedSums};
 use crate::kernel::prelude::*;
 use crate::operator::DynOperator;
 
-/// Conjugate gradients, step by step. ψ is the caller's: the guess, then the last iterate.
+/// Conjugate gradients, step by step. The caller owns ψ, which holds the guess, then the last iterate.
 pub struct ConjugateGradients<'a, B: Backend, R: Vectors, K: Repeated> {
     operator: &'a mut DynOperator<'a, B, R, K>,
     params: SolverParams,
@@ -27,10 +27,10 @@ pub struct ConjugateGradients<'a, B: Backend, R: Vectors, K: Repeated> {
 }
 
 impl<'a, B: Backend, R: Vectors, K: Repeated> ConjugateGradients<'a, B, R, K> {
-    /// The start of A ψ = b, where A is Hermitian and positive definite.
+    /// Starts A ψ = b, with A Hermitian and positive definite.
     ///
     /// # Errors
-    /// [`SolverError::NotFinite`] for a source or a guess that is no finite number; what the backend reports.
+    /// [`SolverError::NotFinite`] if the source or the guess is not finite; backend errors.
     pub fn new(
         operator: &'a mut DynOperator<'a, B, R, K>,
         source: &FieldOn<B, R, K>,
@@ -44,8 +44,8 @@ impl<'a, B: Backend, R: Vectors, K: Repeated> ConjugateGradients<'a, B, R, K> {
         Ok(Self { operator, params, psi, residual, direction, product, c, stop, info, ahead })
     }
 
-    /// Has so many iterations queued at a time where the backend queues them, whatever seems to be left; [`MOST_QUEUED`](crate::backend::MOST_QUEUED) at
-    /// most. No bit depends on it.
+    /// Sets how many iterations are queued at a time, if the backend queues them, regardless of the estimated number left; at most
+    /// [`MOST_QUEUED`](crate::backend::MOST_QUEUED). No bit depends on it.
     pub fn set_iterations_ahead(&mut self, iterations: usize) {
         self.ahead.chosen = Some(iterations);
     }
@@ -132,8 +132,8 @@ impl<B: Backend, R: Vectors, K: Repeated> Recurrence for ConjugateGradients<'_, 
     }
 }
 
-/// Solves A ψ = b, where A is Hermitian and positive definite; ψ is the guess, then the solution. `watcher` may be a function that is told
-/// the iteration and |r|² each time.
+/// Solves A ψ = b, with A Hermitian and positive definite; ψ is the guess, then the solution. `watcher` may be a function: it is called with the
+/// iteration and |r|² after each iteration.
 ///
 /// # Errors
 /// [`SolverError`]; ψ then holds the last iterate.

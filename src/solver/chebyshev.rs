@@ -1,5 +1,5 @@
-//! Chebyshev polynomials of a Hermitian operator: T_n of it with a range of eigenvalues mapped onto −1 … 1, where the polynomial stays within ±1, while it grows
-//! fast below. `docs/arithmetic.md` §10.
+//! Chebyshev polynomials T_n of a Hermitian operator, with a range of eigenvalues mapped linearly to −1 … 1. In the range, the polynomial stays
+//! within ±1; below it, the polynomial grows fast. `docs/arithmetic.md` §10 defines them.
 
 use lanefield_reference::field::Repeated;
 use lanefield_reference::kernels::hop::Dagger;
@@ -19,15 +19,16 @@ pub(super) struct Chebyshev {
 }
 
 impl Chebyshev {
-    /// The degree whose polynomial is about 10 at eigenvalue 0: cosh(2 n √(a/b)) for 2 n √(a/b) = 3. Larger ones take fewer restarts, and more applications of A in all.
+    /// The degree whose polynomial is about 10 at eigenvalue 0: cosh(2 n √(a/b)) with 2 n √(a/b) = 3. Larger degrees need fewer restarts, but more
+    /// applications of A in all.
     pub(super) fn usual_degree(above: f64, below: f64) -> usize {
         ((1.5 * (below / above).sqrt()).ceil() as usize).clamp(4, 400)
     }
 
-    /// The polynomial applied to v. `other` and `image` are temporary fields; in the end v holds what came before, and the result is in `other`.
+    /// Applies the polynomial to v. `other` and `image` are temporary fields. At the end `other` holds the result, and v the vector before it.
     ///
-    /// With s_0 = v, s_1 = c·A v + d·v, c = 2/(b − a), d = −(a + b)/(b − a): s_k+1 = ±2(c·A s_k + d·s_k) + s_k−1, where the sign makes the addition one: + and − in
-    /// turn, − first. So s_k is T_k up to a sign.
+    /// With s_0 = v, s_1 = c·A v + d·v, c = 2/(b − a), d = −(a + b)/(b − a): s_k+1 = ±2(c·A s_k + d·s_k) + s_k−1. The sign alternates, − first, so
+    /// that the update is an addition and s_k is T_k up to a sign.
     pub(super) fn apply<B: Backend, K: Repeated>(
         &self,
         operator: &mut DynOperator<'_, B, f64, K>,

@@ -1,5 +1,6 @@
-//! Whether a solution solves its equation: in f64, on all sites, from the numbers that are returned, with an operator and a source that are made anew of
-//! what the solve was given; and whether that is still the same. So a bit that memory lost is found, wherever it matters.
+//! Checks that a solution solves its equation: in f64, on all sites, from the numbers that are returned, with an operator and a source that are
+//! created again from the inputs of the solve. It also checks that these inputs have not changed. A bit that memory lost is found this way, wherever
+//! it matters.
 
 use std::borrow::Cow;
 
@@ -19,37 +20,38 @@ use crate::backend::{Backend, BackendError, FieldOn, Sum};
 use crate::kernel::prelude::*;
 use crate::operator::{ActsOn as _, DynOperator, Operator as _, SchurComplement, System};
 
-/// What is left of the source of one right-hand side.
+/// The true residuals of one right-hand side.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Residuals {
-    /// |b − Aψ| / |b|; that of the solution where b is 0, or so small that |b|² underflows.
+    /// |b − Aψ| / |b|; equal to `solution` if b is 0, or so small that |b|² underflows.
     pub system: f64,
     /// |η − Mψ| / |η|.
     pub solution: f64,
-    /// |η − Mψ| on the even sites, whose solution follows from that on the odd ones by rounded arithmetic: in units of |η| + |Mee ψ| + |Meo ψ| there.
+    /// |η − Mψ| on the even sites, in units of |η| + |Mee ψ| + |Meo ψ| there. The solution on the even sites follows from that on the odd ones by
+    /// rounded arithmetic.
     pub even: f64,
 }
 
 /// The residuals of each right-hand side, if they could be computed.
 pub(super) type Checked = Result<Vec<Residuals>, SolveError>;
 
-/// The largest relative error of a rounding to `R`.
+/// The largest relative error of rounding to `R`.
 pub(super) fn rounding<R: Real>() -> f64 {
     match R::BITS {
         64 => f64::EPSILON / 2.0,
         32 => f64::from(f32::EPSILON) / 2.0,
-        // The largest of a site's numbers is between half a unit and one.
+        // The largest number of a site is between half a unit and one.
         _ => 2.0_f64.powi(-15),
     }
 }
 
-/// What a solve is given in host memory, and the source that it solves for.
+/// The inputs of a solve in host memory, and the source for which it solves.
 pub(super) struct SolveInputs<'a> {
     configuration: &'a Configuration,
     eta: &'a [Complex<f64>],
     checksums: [Checksum; 2],
     pub scales: Scales,
-    /// The source, times the scales.
+    /// The source, multiplied by the scales.
     pub scaled: Cow<'a, [Complex<f64>]>,
 }
 
@@ -58,10 +60,10 @@ fn checksums(configuration: &Configuration, eta: &[Complex<f64>]) -> [Checksum; 
 }
 
 impl<'a> SolveInputs<'a> {
-    /// As they are now, with the arguments of [`Scales::of`].
+    /// Records the current inputs; arguments as for [`Scales::of`].
     ///
     /// # Errors
-    /// Those of [`Scales::of`].
+    /// The errors of [`Scales::of`].
     pub(super) fn new<R: Real, B: Backend>(
         backend: &B,
         configuration: &'a Configuration,
@@ -75,7 +77,7 @@ impl<'a> SolveInputs<'a> {
         Ok(Self { configuration, eta, checksums: checksums(configuration, eta), scales, scaled })
     }
 
-    /// Whether they are the same still.
+    /// Checks that the inputs have not changed.
     ///
     /// # Errors
     /// [`SolveError::Changed`].
@@ -92,19 +94,19 @@ impl<'a> SolveInputs<'a> {
     }
 }
 
-/// SHA-256 of the SHA-256 of each task's numbers, as they lie in memory: for comparison within a process, and in all threads, unlike
-/// [`crate::io::identity::digest_of_numbers`], which stands in files.
+/// SHA-256 of the SHA-256 of each task's numbers, as stored in memory. It uses all threads and is for comparison within a process; for files there
+/// is [`crate::io::identity::digest_of_numbers`].
 pub(super) fn checksum<R: Real>(values: &[Complex<R>]) -> Checksum {
     const A_TASK: usize = 1 << 16;
     let digest = |task| Sha256::digest(bytemuck::cast_slice(chunk(values, A_TASK, task)));
     Sha256::digest(map(values.len().div_ceil(A_TASK), digest).concat()).into()
 }
 
-/// What [`checksum`] gives.
+/// The result of [`checksum`].
 pub(super) type Checksum = [u8; 32];
 
 impl<K: Repeated> SolveSource<'_, K> {
-    /// The residuals on all sites: b − Aψ = η − Mψ, or M†(η − Mψ).
+    /// The residuals on the full lattice: b − Aψ = η − Mψ, or M†(η − Mψ).
     pub(super) fn check_on_all_sites<S: Real, B: Backend>(
         &self,
         backend: &B,
@@ -167,7 +169,7 @@ impl<K: Repeated> SolveSource<'_, K> {
         let mut system = System::new(schur as &mut DynOperator<'_, B, f64, K>, self.normal)?;
         system.source(&mut image, &source)?;
         let norms_of_b = self.norms(backend, &image)?;
-        // The residual first, then M†: the other way round would lose digits.
+        // The residual first, then M†: the other order would lose digits.
         system.operator().apply(&mut image, &psi_odd, Dagger::No)?;
         backend.axpy(-1.0, &image, &mut source)?;
         system.source(&mut image, &source)?;
@@ -184,7 +186,7 @@ impl<K: Repeated> SolveSource<'_, K> {
     }
 }
 
-/// √(part / whole) of each, and 0 where both are.
+/// √(part / whole) of each; 0 if both are 0.
 fn ratios(parts: &[f64], wholes: &[f64]) -> Vec<f64> {
     let ratio = |(&part, &whole): (&f64, &f64)| if part == 0.0 { 0.0 } else { (part / whole).sqrt() };
     parts.iter().zip(wholes).map(ratio).collect()

@@ -1,6 +1,6 @@
-//! Small dense matrices on the host, in f64 and in a fixed order of operations, so that solvers that need them have the same bits on every machine:
-//! products, factors of Cholesky with pivots, triangular solves, and eigenvalues of real symmetric matrices by rotations of Jacobi. Complex numbers are
-//! multiplied, added and divided as `docs/arithmetic.md` §10 says of BiCGStab: every operation is rounded.
+//! Small dense matrices on the host, in f64 and in a fixed order of operations, so that solvers have the same bits on every machine. It has
+//! products, pivoted Cholesky factors, triangular solves, and eigenvalues of real symmetric matrices by Jacobi rotations. Complex numbers are
+//! multiplied, added and divided as in BiCGStab (`docs/arithmetic.md` §10): every operation is rounded.
 
 use num_complex::Complex;
 
@@ -10,7 +10,7 @@ use super::SolverError;
 
 type C = Complex<f64>;
 
-/// A complex matrix, row after row.
+/// A complex matrix, row by row.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct DenseMatrix {
     rows: usize,
@@ -19,7 +19,7 @@ pub(super) struct DenseMatrix {
 }
 
 impl DenseMatrix {
-    /// Of elements row after row.
+    /// From its elements, row by row.
     pub(super) fn new((rows, columns): (usize, usize), elements: Vec<C>) -> Self {
         debug_assert_eq!(elements.len(), rows * columns);
         Self { rows, columns, elements }
@@ -60,7 +60,7 @@ impl DenseMatrix {
         adjoint
     }
 
-    /// self · other: Σ_k self_ik · other_kj from +0, k ascending.
+    /// self · other: Σ_k self_ik · other_kj, starting from +0, in the order of k.
     pub(super) fn times(&self, other: &Self) -> Self {
         let mut product = Self::zeros((self.rows, other.columns));
         for (row, column) in product.places() {
@@ -70,7 +70,7 @@ impl DenseMatrix {
         product
     }
 
-    /// The columns of those numbers, in that order.
+    /// The columns with these numbers, in this order.
     pub(super) fn take_columns(&self, wanted: &[usize]) -> Self {
         let mut taken = Self::zeros((self.rows, wanted.len()));
         for (row, column) in taken.places() {
@@ -79,7 +79,7 @@ impl DenseMatrix {
         taken
     }
 
-    /// Σ_i |self_ij|² of column j: from +0, i ascending, re · re + im · im of each.
+    /// Σ_i |self_ij|² of column j: starting from +0, in the order of i, with re · re + im · im for each.
     pub(super) fn column_norm2(&self, column: usize) -> f64 {
         (0..self.rows).map(|row| self.at(row, column)).fold(0.0, |sum, z| sum + (z.re * z.re + z.im * z.im))
     }
@@ -89,19 +89,19 @@ impl DenseMatrix {
         (0..rows).flat_map(move |row| (0..columns).map(move |column| (row, column)))
     }
 
-    /// Writes it into a state.
+    /// Saves it in a state.
     pub(super) fn save(&self, state: &mut SavedState, name: &str) {
         let shape = [self.rows as f64, self.columns as f64];
         let numbers = self.elements.iter().flat_map(|z| [z.re, z.im]);
         state.scalars(name, &shape.into_iter().chain(numbers).collect::<Vec<_>>());
     }
 
-    /// Reads it from a state.
+    /// Restores it from a state.
     ///
     /// # Errors
     /// [`SolverError::WrongState`].
     pub(super) fn restored(state: &SavedState, name: &str) -> Result<Self, SolverError> {
-        let wrong = || SolverError::WrongState { what: format!("its matrix '{name}' is none") };
+        let wrong = || SolverError::WrongState { what: format!("its matrix '{name}' is malformed") };
         let (&[rows, columns], numbers) = state.get_scalars(name)?.split_first_chunk().ok_or_else(wrong)?;
         let (rows, columns) = (rows as usize, columns as usize);
         if rows.checked_mul(columns).and_then(|count| count.checked_mul(2)) != Some(numbers.len()) {
@@ -111,18 +111,20 @@ impl DenseMatrix {
     }
 }
 
-/// A factor of a Hermitian matrix H ≥ 0 of which only some columns are independent: H = F† F, with a row of F for each of these.
+/// A factor of a positive semidefinite Hermitian matrix H of which only some columns are independent: H = F† F, with a row of F for each independent
+/// column.
 pub(super) struct CholeskyFactor {
-    /// The independent columns, in the order in which they were taken: those of the rows of F.
+    /// The independent columns, in the order in which they were chosen, which is that of the rows of F.
     pub kept: Vec<usize>,
-    /// F: a row for each kept column, a column for each of H. In the kept columns, in their order, it is upper triangular.
+    /// F: a row for each kept column, and a column for each column of H. Restricted to the kept columns, in their order, it is upper triangular.
     pub factor: DenseMatrix,
-    /// The smallest pivot, in units of the column's own diagonal element.
+    /// The smallest pivot, in units of the diagonal element of its column.
     pub least_pivot: f64,
 }
 
-/// Cholesky with pivots of a Hermitian matrix, of which the diagonal and what is above it are read. Column k is measured in units of √H_kk: the next one
-/// is that whose rest, over H_kk, is largest, of several the first; those whose rest is at most `least` depend on the others, and so do those with H_kk = 0.
+/// Pivoted Cholesky decomposition of a Hermitian matrix; only the diagonal and the upper triangle are read. Column k is measured in units of √H_kk.
+/// The next pivot is the column with the largest rest divided by H_kk, the first of equals. Columns with a rest of at most `least`, or with H_kk =
+/// 0, count as linearly dependent.
 pub(super) fn cholesky_with_pivots(h: &DenseMatrix, least: f64) -> CholeskyFactor {
     let size = h.rows();
     let of = |i: usize, j: usize| if i <= j { h.at(i, j) } else { h.at(j, i).conj() };
@@ -157,7 +159,7 @@ pub(super) fn cholesky_with_pivots(h: &DenseMatrix, least: f64) -> CholeskyFacto
     CholeskyFactor { kept, factor, least_pivot }
 }
 
-/// The inverse of an upper triangular matrix with real diagonal: column by column, from below.
+/// The inverse of an upper triangular matrix with a real diagonal: column by column, from the bottom up.
 pub(super) fn upper_inverse(upper: &DenseMatrix) -> DenseMatrix {
     let size = upper.rows();
     let mut inverse = DenseMatrix::zeros((size, size));
@@ -172,8 +174,8 @@ pub(super) fn upper_inverse(upper: &DenseMatrix) -> DenseMatrix {
     inverse
 }
 
-/// The inverse of a Hermitian positive definite matrix, G G† with G = F⁻¹ of H = F† F by Cholesky in the order of the columns, of which the diagonal and what
-/// is above it are read; or the pivot that is not positive.
+/// The inverse of a Hermitian positive definite matrix, G G† with G = F⁻¹ and H = F† F by Cholesky in column order; or the pivot that is not
+/// positive. Only the diagonal and the upper triangle are read.
 pub(super) fn positive_inverse(h: &DenseMatrix) -> Result<DenseMatrix, f64> {
     let size = h.rows();
     let mut factor = DenseMatrix::zeros((size, size));
@@ -199,12 +201,12 @@ pub(super) fn positive_inverse(h: &DenseMatrix) -> Result<DenseMatrix, f64> {
     Ok(inverse.times(&inverse.adjoint()))
 }
 
-/// Eigenvalues of a real symmetric matrix, given row after row, and an eigenvector of each, as they come out of rotations of Jacobi: cyclic sweeps over the pairs
-/// (p, q), p < q, row by row, until a sweep meets no element that is not negligible beside the diagonal (|a_pq| ≤ 2⁻⁵³ · min(|a_pp|, |a_qq|), or |a_pq| ≤
-/// 2⁻⁶⁰ · max |a_kk|). Vector k is in column k.
+/// Eigenvalues of a real symmetric matrix, given row by row, and their eigenvectors, unsorted, by Jacobi rotations. Sweeps go over the pairs (p, q),
+/// p < q, row by row, until a sweep finds only negligible elements: |a_pq| ≤ 2⁻⁵³ · min(|a_pp|, |a_qq|), or |a_pq| ≤ 2⁻⁶⁰ · max |a_kk|. Vector k is
+/// in column k.
 ///
 /// # Errors
-/// The number of sweeps after which it had not converged.
+/// The number of sweeps, if it has not converged after them.
 pub(super) fn symmetric_eigenpairs(size: usize, mut a: Vec<f64>) -> Result<(Vec<f64>, Vec<f64>), usize> {
     const MOST_SWEEPS: usize = 60;
     let mut vectors = vec![0.0; size * size];

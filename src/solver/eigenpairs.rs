@@ -1,5 +1,5 @@
-//! Eigenpairs of what conjugate gradients solve for an operator, in host memory: computed, saved and read, and used as a guess for solves (deflation): of ψ with
-//! A ψ = b the part in the space of the eigenvectors is Σ v ⟨v, b⟩ / λ. Definition: `docs/arithmetic.md` §10.
+//! Eigenpairs of A, the operator that conjugate gradients invert, in host memory: computed, saved and read, and used to guess solutions (deflation).
+//! The guess for A ψ = b is the projection of ψ on the eigenvectors, Σ v ⟨v, b⟩ / λ. `docs/arithmetic.md` §10 defines it.
 
 use lanefield_reference::field::Repeated;
 use lanefield_reference::gauge::Configuration;
@@ -22,15 +22,15 @@ use crate::comm::{CommError, WholeLattice};
 use crate::io::identity::{Identity, describe_configuration};
 use crate::operator::{ActsOn as _, DynOperator, HopParameters, ModelChoice, System};
 
-/// As a state is named that holds eigenpairs.
+/// The name of a state with eigenpairs.
 const NAME: &str = "lowest eigenpairs";
 
-/// Eigenpairs, by ascending eigenvalue.
+/// Eigenpairs in ascending order of the eigenvalue.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Eigenpairs {
     values: Vec<f64>,
     residuals: Vec<f64>,
-    /// In site order, of the sites that the operator acts on: of ranks the part of this one.
+    /// In site order, on the sites on which the operator acts; on ranks, on the local volume.
     vectors: Vec<SavedField>,
 }
 
@@ -45,7 +45,7 @@ impl Eigenpairs {
         &self.residuals
     }
 
-    /// How many there are.
+    /// Number of eigenpairs.
     pub fn len(&self) -> usize {
         self.values.len()
     }
@@ -55,7 +55,7 @@ impl Eigenpairs {
         self.values.is_empty()
     }
 
-    /// As a file holds them ([`crate::io::checkpoint`]).
+    /// Converts them to the state that a file holds ([`crate::io::checkpoint`]).
     pub fn into_state(self) -> SavedState {
         let mut state = SavedState::new(NAME);
         state.scalars("lambda", &self.values);
@@ -64,10 +64,10 @@ impl Eigenpairs {
         state
     }
 
-    /// Of a file.
+    /// Reads them from the state in a file.
     ///
     /// # Errors
-    /// [`EigenError::WrongState`] for the state of something else.
+    /// [`EigenError::WrongState`] if the state is not one of eigenpairs.
     pub fn of_state(state: SavedState) -> Result<Self, EigenError> {
         let wrong = |what: String| EigenError::WrongState { what };
         if state.recurrence != NAME {
@@ -89,7 +89,7 @@ impl Eigenpairs {
         }
     }
 
-    /// SHA-256 of all numbers, for the identity of a solve that they are used in; of ranks, all take part.
+    /// SHA-256 of all numbers, for the identity of solves that use them. All ranks must call it.
     pub fn digest(&self, lattice: &WholeLattice) -> Result<String, CommError> {
         let of_vectors: Vec<String> =
             self.vectors.iter().map(|vector| lattice.digest(&vector.values)).collect::<Result<_, _>>()?;
@@ -99,7 +99,8 @@ impl Eigenpairs {
     }
 }
 
-/// What eigenpairs are of: all that has to be the same where they are used. Reals of links and orders of legs change them by rounding alone.
+/// The identity of the operator whose eigenpairs they are: it must be the same in a solve that uses them. Gauge compression and leg order are left
+/// out, because they change eigenpairs only by rounding.
 pub fn eigen_identity(
     operator: &str,
     hop: HopParameters,
@@ -114,7 +115,7 @@ pub fn eigen_identity(
     Ok(identity)
 }
 
-/// All that the bits of a search depend on: `pairs` is what its eigenpairs are of.
+/// Everything on which the bits of a search depend; `pairs` is the identity of its eigenpairs.
 pub fn search_identity(pairs: Identity, hop: HopParameters, params: &EigenParams) -> Identity {
     let or_chosen = |value: Option<String>| value.unwrap_or_else(|| "chosen".to_owned());
     pairs
@@ -128,8 +129,9 @@ pub fn search_identity(pairs: Identity, hop: HopParameters, params: &EigenParams
         .with("seed", params.seed)
 }
 
-/// The lowest eigenpairs of what conjugate gradients solve for M: M†M, by even-odd Mpc†Mpc, or M or Mpc itself where that is Hermitian and positive definite. All is
-/// in f64. `progress` is told after each restart, and may end it.
+/// Computes the lowest eigenpairs of the operator A that conjugate gradients invert for M. A is M†M, or Mpc†Mpc with even-odd preconditioning, or M
+/// or Mpc itself if it is Hermitian and positive definite. All arithmetic is in f64. `progress` is called after each restart, and may end the
+/// search.
 pub fn eigenpairs<B: Backend, M: ModelChoice>(
     backend: &B,
     configuration: &Configuration,
@@ -140,7 +142,7 @@ pub fn eigenpairs<B: Backend, M: ModelChoice>(
     eigenpairs_from(backend, configuration, what, params, progress, (&mut |_: usize, _: f64| (), None))
 }
 
-/// As [`eigenpairs`], shown to a watcher after each vector of the basis. It resumes from a state that such a watcher saved, to the same bits.
+/// Like [`eigenpairs`]; `watcher` is called after each vector of the basis. It can resume, to the same bits, from a state that such a watcher saved.
 pub fn eigenpairs_from<B: Backend, M: ModelChoice>(
     backend: &B,
     configuration: &Configuration,
@@ -154,7 +156,7 @@ pub fn eigenpairs_from<B: Backend, M: ModelChoice>(
     with_operators::<f64, _, _, _>(backend, configuration, &solve, Finding { params, progress, watcher, resume })
 }
 
-/// The eigenpairs of the operators of any model.
+/// Finds the eigenpairs of the operators of any model.
 struct Finding<'a> {
     params: EigenParams,
     progress: &'a mut dyn FnMut(EigenProgress) -> Result<(), Stopped>,
@@ -176,7 +178,7 @@ impl<B: Backend> OperatorsTask<B, f64> for Finding<'_> {
 }
 
 impl Finding<'_> {
-    /// Those of an operator, or of its normal equations.
+    /// The eigenpairs of an operator, or of its normal equations.
     fn of_operator<B: Backend, K: Repeated>(
         self,
         operator: &mut DynOperator<'_, B, f64, K>,
@@ -201,14 +203,14 @@ pub(super) struct Deflation<B: Backend, K: Repeated> {
 }
 
 impl<B: Backend, K: Repeated> Deflation<B, K> {
-    /// Those of an operator's system, whatever precision that has.
+    /// From the eigenpairs of an operator's system, whatever its precision.
     pub(super) fn new<R: Vectors>(operator: &DynOperator<'_, B, R, K>, pairs: &Eigenpairs) -> Result<Self, SolveError> {
         let (backend, kind) = (operator.backend().in_f64(), operator.object(1));
         let lattice = operator.lattice().in_scalar(f64::COMPLEX)?;
         let mut vectors = Basis::new(kind.parts());
         let mut state = SavedState::new(NAME);
         for vector in &pairs.vectors {
-            // One at a time, so that no second copy of all is made.
+            // One at a time, to avoid a second copy of all.
             state.fields = vec![vector.clone()];
             let place = (lattice, operator.sites(), kind);
             let field: FieldOn<B, f64, K> = state.get_field(backend, &vector.name, place)?;
@@ -217,7 +219,7 @@ impl<B: Backend, K: Repeated> Deflation<B, K> {
         Ok(Self { values: pairs.values.clone(), vectors })
     }
 
-    /// Σ v ⟨v, b⟩ / λ of each right-hand side, in f64, rounded to the precision of b.
+    /// Σ v ⟨v, b⟩ / λ for each right-hand side, in f64, rounded to the precision of b.
     pub(super) fn guess<R: Vectors>(
         &self,
         operator: &DynOperator<'_, B, R, K>,

@@ -1,4 +1,4 @@
-//! Why a solver gave no solution.
+//! Errors of solvers.
 
 use lanefield_reference::field::FieldError;
 use thiserror::Error;
@@ -11,24 +11,24 @@ use crate::backend::BackendError;
 #[error("{0}")]
 pub struct Stopped(pub Box<dyn std::error::Error + Send + Sync>);
 
-/// Why there is no solution. Messages are fragments; each carries what happened until then.
+/// Why there is no solution. Messages are fragments; most variants carry the history up to the failure.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the messages name the fields")]
 pub enum SolverError {
     #[error(
-        "no convergence in {} iterations: |r|/|b| is {:.3e}, not {tolerance:e}; allow more iterations, or ask for less ({})",
+        "no convergence in {} iterations: |r|/|b| is {:.3e}, the tolerance is {tolerance:e}; allow more iterations, or use a larger tolerance ({})",
         info.iterations, info.relative_residual(), info.shape()
     )]
     NotConverged { tolerance: f64, info: SolverInfo },
     #[error(
-        "the solve stands still: no new low of |r| in {patience} iterations, up to iteration {} ({}); ask for less, or, unless it is in \
-         f64, compute in a higher precision", info.iterations, info.shape()
+        "the solve stagnated: no new minimum of |r| in {patience} iterations, up to iteration {} ({}); use a larger tolerance or, unless it is in \
+         f64, a higher precision", info.iterations, info.shape()
     )]
     Stagnation { patience: usize, info: SolverInfo },
     #[error(
-        "the solve stands still: no new low of |r| in {updates} reliable updates, up to iteration {} ({}); ask for less, or let the \
-         recurrence compute in a higher precision", info.iterations, info.shape()
+        "the solve stagnated: no new minimum of |r| in {updates} reliable updates, up to iteration {} ({}); use a larger tolerance, or a \
+         recurrence in a higher precision", info.iterations, info.shape()
     )]
     IdleUpdates { updates: usize, info: SolverInfo },
     #[error(
@@ -36,13 +36,13 @@ pub enum SolverError {
     )]
     Indefinite { curvature: f64, info: SolverInfo },
     #[error(
-        "the recurrence broke down: {quantity} is 0 in iteration {} ({}); take another source or guess, or conjugate gradients",
+        "the recurrence broke down: {quantity} is 0 in iteration {} ({}); use another source or guess, or conjugate gradients",
         info.iterations + 1, info.shape()
     )]
     Breakdown { quantity: &'static str, info: SolverInfo },
     #[error(
-        "{quantity} is {value} in iteration {}: the source, the links or the mass hold something that is no finite number, \
-         or numbers in between overflowed ({})", info.iterations + 1, info.shape()
+        "{quantity} is {value} in iteration {}: the source, the links or the mass are not finite, \
+         or an intermediate result overflowed ({})", info.iterations + 1, info.shape()
     )]
     NotFinite { quantity: &'static str, value: f64, info: SolverInfo },
     #[error(
@@ -51,9 +51,9 @@ pub enum SolverError {
     Underflow { source_norm2: f64 },
     #[error("there are no shifts: give at least one")]
     NoShifts,
-    #[error("the shift {value} is no finite number")]
+    #[error("the shift {value} is not finite")]
     Shift { value: f64 },
-    #[error("the state cannot be gone on from: {what}")]
+    #[error("cannot resume from the state: {what}")]
     WrongState { what: String },
     #[error(transparent)]
     Stopped(#[from] Stopped),
@@ -62,7 +62,7 @@ pub enum SolverError {
 }
 
 impl SolverError {
-    /// What happened until then, where there was a recurrence.
+    /// The history up to the failure, if there was a recurrence.
     pub fn info(&self) -> Option<&SolverInfo> {
         match self {
             Self::NotConverged { info, .. }
@@ -81,7 +81,7 @@ impl SolverError {
     }
 }
 
-/// A field of a saved state could not be made.
+/// A field of a saved state could not be created.
 impl From<FieldError> for SolverError {
     fn from(error: FieldError) -> Self {
         Self::Backend(error.into())

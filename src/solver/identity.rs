@@ -1,4 +1,4 @@
-//! The identity of a solve, as its checkpoints and records carry it (`docs/arithmetic.md` §18).
+//! The identity of a solve, as stored in its checkpoints and records (`docs/arithmetic.md` §18).
 
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::Vectors;
@@ -8,7 +8,7 @@ use crate::comm::{CommError, WholeLattice};
 use crate::io::identity::{Identity, describe_configuration};
 use crate::operator::HopParameters;
 
-/// What a solve is called, by its parts.
+/// The description of a solve.
 #[derive(Clone, Debug)]
 pub struct DescribedSolve<'a> {
     /// The operator with its parameters: "wilson, mass 0.1".
@@ -17,11 +17,11 @@ pub struct DescribedSolve<'a> {
     pub source: String,
     /// The solver: "cg".
     pub solver: &'a str,
-    /// How sums over sites are taken: "exact".
+    /// How sums over sites are computed: "exact".
     pub sum: String,
 }
 
-/// All that the bits of a solve depend on; `configuration` is the part of this rank.
+/// Everything on which the bits of a solve depend; `configuration` is the local volume of this rank.
 pub fn identity<R: Vectors, M>(
     how: &Solve<M>,
     hop: HopParameters,
@@ -45,7 +45,7 @@ pub fn identity<R: Vectors, M>(
 }
 
 impl Preconditioning {
-    /// As files and documents name it: "even-odd", "none".
+    /// The name in files and documents: "even-odd", "none".
     pub fn name(self) -> &'static str {
         match self {
             Self::EvenOdd => "even-odd",

@@ -1,18 +1,18 @@
-//! What every solver tells: iterations and residual history.
+//! The report of every solver: iterations and residual history.
 
-/// What happened.
+/// Iterations and residual history of a solve.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct SolverInfo {
     /// Number of iterations.
     pub iterations: usize,
-    /// |r|² of the recurrence after each iteration, that of the guess first.
+    /// |r|² of the recurrence after each iteration, starting with that of the guess.
     pub history: Vec<f64>,
     /// |b|².
     pub source_norm2: f64,
 }
 
 impl SolverInfo {
-    /// |r| / |b| of the recurrence at the end; 0 where b is.
+    /// |r| / |b| of the recurrence at the end; 0 if b is 0.
     pub fn relative_residual(&self) -> f64 {
         match self.history.last() {
             Some(&last) if self.source_norm2 > 0.0 => (last / self.source_norm2).sqrt(),
@@ -25,7 +25,7 @@ impl SolverInfo {
         self.history.push(residual_norm2);
     }
 
-    /// What the history looks like, in a few words.
+    /// A summary of the history, in a few words.
     pub(super) fn shape(&self) -> String {
         let relative = |c: f64| if self.source_norm2 > 0.0 { (c / self.source_norm2).sqrt() } else { c.sqrt() };
         let least = self.history.iter().enumerate().min_by(|a, b| a.1.total_cmp(b.1));

@@ -1,5 +1,5 @@
-//! The lowest eigenpairs of a Hermitian positive definite operator: Lanczos with thick restarts (Wu and Simon, SIAM J. Matrix Anal. Appl. 22 (2000) 602) on a
-//! Chebyshev polynomial of it, with full reorthogonalization. Definition: `docs/arithmetic.md` §10.
+//! The lowest eigenpairs of a Hermitian positive definite operator: thick-restart Lanczos (Wu and Simon, SIAM J. Matrix Anal. Appl. 22 (2000) 602)
+//! on a Chebyshev polynomial of the operator, with full reorthogonalisation. `docs/arithmetic.md` §10 defines it.
 
 use lanefield_reference::field::{Field, Repeated};
 use lanefield_reference::kernels::hop::Dagger;
@@ -17,27 +17,27 @@ use crate::backend::{Backend, BackendError, FieldOn, Sum};
 use crate::kernel::prelude::*;
 use crate::operator::{ActsOn as _, DynOperator, Operator as _};
 
-/// What is wanted, and how it is looked for.
+/// The number of eigenpairs, and the parameters of the search.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct EigenParams {
-    /// Eigenpairs wanted.
+    /// Number of eigenpairs.
     pub count: usize,
-    /// Most vectors of the basis; 2 · count + 24 where none is given.
+    /// Largest number of vectors in the basis; 2 · count + 24 if `None`.
     pub basis: Option<usize>,
-    /// An eigenvector is accepted when |A v − λ v| ≤ tolerance · (an upper bound of the spectrum).
+    /// An eigenvector is accepted if |A v − λ v| ≤ tolerance · (an upper bound of the spectrum).
     pub tolerance: f64,
-    /// Give up after so many restarts.
+    /// Give up after this number of restarts.
     pub max_restarts: usize,
-    /// The degree of the polynomial; where none is given it follows from the range.
+    /// The degree of the polynomial; derived from the range if `None`.
     pub degree: Option<usize>,
-    /// The lower end of the range that the polynomial suppresses, above the wanted eigenvalues; estimated where none is given.
+    /// The lower end of the range that the polynomial suppresses, above the wanted eigenvalues; estimated if `None`.
     pub above: Option<f64>,
-    /// Of the vector that it begins with.
+    /// Seed of the starting vector.
     pub seed: u64,
 }
 
 impl EigenParams {
-    /// The default for so many eigenpairs: tolerance 1e-10, 100 restarts, seed 1.
+    /// The defaults for `count` eigenpairs: tolerance 1e-10, 100 restarts, seed 1.
     pub fn auto(count: usize) -> Self {
         Self { count, basis: None, tolerance: 1e-10, max_restarts: 100, degree: None, above: None, seed: 1 }
     }
@@ -47,35 +47,35 @@ impl EigenParams {
     }
 }
 
-/// How far it has come, told after each restart.
+/// The progress of a search, reported after each restart.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct EigenProgress {
     /// Restarts so far.
     pub restarts: usize,
     /// Applications of the operator so far.
     pub applications: usize,
-    /// Wanted eigenvectors whose estimated residuals are accepted.
+    /// Wanted eigenvectors that have converged, by their estimated residuals.
     pub converged: usize,
-    /// Those wanted.
+    /// Number of wanted eigenvectors.
     pub count: usize,
 }
 
-/// What it took, and with what polynomial.
+/// The cost of a search, and the polynomial that it used.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct EigenRun {
-    /// Restarts.
+    /// Number of restarts.
     pub restarts: usize,
-    /// Applications of the operator.
+    /// Number of applications of the operator.
     pub applications: usize,
     /// The range that was suppressed: its lower end, and an upper bound of the spectrum.
     pub range: [f64; 2],
     /// The degree of the polynomial.
     pub degree: usize,
-    /// Most vectors of the basis.
+    /// Largest number of vectors in the basis.
     pub basis: usize,
 }
 
-/// The eigenvectors, by ascending eigenvalue.
+/// The eigenvectors, in ascending order of the eigenvalue.
 pub(super) struct Found<B: Backend, K: Repeated> {
     pub values: Vec<f64>,
     /// |A v − λ v| of each.
@@ -84,16 +84,16 @@ pub(super) struct Found<B: Backend, K: Repeated> {
     pub run: EigenRun,
 }
 
-/// Steps of Lanczos on the operator itself, from which the range of its eigenvalues is estimated.
+/// Number of Lanczos steps on the operator itself, from which the range of its eigenvalues is estimated.
 const PILOT: usize = 64;
-/// What is added to the largest eigenvalue that the pilot saw, and its residual, for an upper bound.
+/// Safety factor of the upper bound, which is the largest eigenvalue of the pilot run plus its residual.
 const MARGIN: f64 = 1.02;
-/// What of the range below which it is a new direction that is left, is rounding: the space is invariant then.
+/// If less than this part of a new direction is left, relative to the range, the rest is rounding: the space is invariant.
 const LEAST_REST: f64 = 1e-12;
-/// Restarts after which the polynomial has to be larger than [`LEAST_POLYNOMIAL`] at all wanted eigenvalues.
+/// After this number of restarts the polynomial must exceed [`LEAST_POLYNOMIAL`] at all wanted eigenvalues.
 const RESTARTS_TO_SEE: usize = 3;
 const LEAST_POLYNOMIAL: f64 = 1.5;
-/// How often a range that is too low is raised, where it was estimated.
+/// How many times an estimated range that is too low is raised.
 const MOST_RAISES: usize = 12;
 
 /// T of A V = V T + rest: real and symmetric.
@@ -112,7 +112,7 @@ impl ProjectedOperator {
         self.elements[column * self.size + row] = value;
     }
 
-    /// Eigenvalues and eigenvectors of its first `size` rows and columns.
+    /// Eigenvalues and eigenvectors of the leading `size` × `size` block.
     fn eigenpairs(&self, size: usize) -> Result<Ritz, EigenError> {
         let elements = (0..size * size).map(|k| self.elements[k / size * self.size + k % size]).collect();
         let pairs = symmetric_eigenpairs(size, elements);
@@ -133,7 +133,7 @@ impl Ritz {
         self.vectors[row * self.size + column]
     }
 
-    /// Their numbers in the order of a key, of equal ones the lower number first.
+    /// Their numbers sorted by a key; equal keys in ascending order.
     fn sorted_by(&self, key: impl Fn(f64) -> f64) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.size).collect();
         order.sort_by(|&a, &b| key(self.values[a]).total_cmp(&key(self.values[b])));
@@ -141,28 +141,28 @@ impl Ritz {
     }
 }
 
-/// Lanczos on an operator, or on a polynomial of it. An iteration adds a vector to the basis.
+/// Lanczos on an operator, or on a polynomial of it. Each iteration adds a vector to the basis.
 struct Lanczos<'a, 'o, B: Backend, K: Repeated> {
     operator: &'a mut DynOperator<'o, B, f64, K>,
     polynomial: Option<Chebyshev>,
     seed: u64,
-    /// Random vectors drawn.
+    /// Number of random vectors drawn so far.
     drawn: u32,
     basis: Basis<B, K>,
     projection: ProjectedOperator,
-    /// The next vector of the basis, and what couples it to the last one; none where the basis is a whole space.
+    /// The next vector of the basis, and its coupling to the last one; `None` if the basis spans the whole space.
     next: Option<FieldOn<B, f64, K>>,
     coupling: f64,
     applications: usize,
-    /// With this polynomial.
+    /// Restarts with this polynomial.
     restarts: usize,
-    /// Polynomials before this one.
+    /// Number of polynomials before this one.
     raises: usize,
-    /// Of all polynomials: what couples each vector of a basis to the next one.
+    /// For all polynomials: the coupling of each basis vector to the next one.
     info: SolverInfo,
 }
 
-/// As the state between two vectors is named.
+/// The name of the state between two vectors.
 const NAME: &str = "Lanczos with thick restarts";
 
 impl<B: Backend, K: Repeated> Recurrence for Lanczos<'_, '_, B, K> {
@@ -192,7 +192,7 @@ impl<B: Backend, K: Repeated> Recurrence for Lanczos<'_, '_, B, K> {
             .fold(0.0, |largest: f64, k| largest.max(self.projection.elements[k * self.projection.size + k].abs()));
         (self.next, self.coupling) = match length > LEAST_REST * largest {
             true => (Some(self.normalized(rest, length)?), length),
-            // The space is invariant: another direction, which nothing couples to it.
+            // The space is invariant: continue in another direction, without coupling.
             false => (self.random()?, 0.0),
         };
         if last + 1 < self.projection.size {
@@ -251,7 +251,7 @@ impl<B: Backend, K: Repeated> Recurrence for Lanczos<'_, '_, B, K> {
 }
 
 impl<'a, 'o, B: Backend, K: Repeated> Lanczos<'a, 'o, B, K> {
-    /// Of no vectors yet: it begins with [`Self::begin`], or with a state.
+    /// With an empty basis: call [`Self::begin`], or restore a state.
     fn new(operator: &'a mut DynOperator<'o, B, f64, K>, (seed, most): (u64, usize)) -> Self {
         let basis = Basis::new(operator.object(1).parts());
         Self {
@@ -270,7 +270,7 @@ impl<'a, 'o, B: Backend, K: Repeated> Lanczos<'a, 'o, B, K> {
         }
     }
 
-    /// Begins with a random vector.
+    /// Starts with a random vector.
     fn begin(&mut self, polynomial: Option<Chebyshev>) -> Result<(), SolverError> {
         self.polynomial = polynomial;
         (self.drawn, self.coupling, self.restarts) = (0, 0.0, 0);
@@ -280,14 +280,14 @@ impl<'a, 'o, B: Backend, K: Repeated> Lanczos<'a, 'o, B, K> {
         Ok(())
     }
 
-    /// What it took.
+    /// The cost so far.
     fn run(&self) -> EigenRun {
         let Chebyshev { above, below, degree } = self.polynomial.unwrap_or_default();
         let Self { restarts, applications, ref projection, .. } = *self;
         EigenRun { restarts, applications, range: [above, below], degree, basis: projection.size }
     }
 
-    /// A random vector orthogonal to the basis, of length 1; none where nothing is left of it.
+    /// A random vector orthogonal to the basis, of length 1; `None` if the basis spans the whole space.
     fn random(&mut self) -> Result<Option<FieldOn<B, f64, K>>, SolverError> {
         let (operator, seed) = (&*self.operator, self.seed);
         let (lattice, kind) = (operator.lattice(), operator.object(1));
@@ -317,7 +317,7 @@ impl<'a, 'o, B: Backend, K: Repeated> Lanczos<'a, 'o, B, K> {
         Ok(scaled)
     }
 
-    /// The operator, or its polynomial, applied to a vector.
+    /// Applies the operator, or its polynomial, to a vector.
     fn image(&mut self, vector: &FieldOn<B, f64, K>) -> Result<FieldOn<B, f64, K>, SolverError> {
         let [mut out, mut image] = [self.operator.zeros()?, self.operator.zeros()?];
         let Some(polynomial) = self.polynomial else {
@@ -332,7 +332,7 @@ impl<'a, 'o, B: Backend, K: Repeated> Lanczos<'a, 'o, B, K> {
         Ok(out)
     }
 
-    /// Adds vectors to the basis until it has `most`, or is a whole space.
+    /// Adds vectors to the basis until it has `most`, or spans the whole space.
     fn extend(&mut self, most: usize, watcher: &mut dyn Watcher) -> Result<(), SolverError> {
         while self.basis.len() < most && !self.is_done() {
             self.step(watcher)?;
@@ -341,7 +341,7 @@ impl<'a, 'o, B: Backend, K: Repeated> Lanczos<'a, 'o, B, K> {
         Ok(())
     }
 
-    /// Keeps these of the Ritz vectors, in their order.
+    /// Keeps the given Ritz vectors, in this order.
     fn restart(&mut self, ritz: &Ritz, kept: &[usize]) -> Result<(), BackendError> {
         let last = ritz.size - 1;
         self.basis = self.basis.rotated(self.operator.backend(), |row, column| ritz.at(row, column), kept)?;
@@ -365,7 +365,7 @@ fn finite(quantity: &'static str, value: f64) -> Result<f64, EigenError> {
     }
 }
 
-/// Complex numbers of the fields that the operator acts on, over the whole lattice.
+/// Complex numbers in the fields on which the operator acts, over the whole lattice.
 fn dimension<B: Backend, K: Repeated>(operator: &DynOperator<'_, B, f64, K>) -> Result<f64, EigenError> {
     let ones = Field::from_sites(operator.lattice(), operator.sites(), operator.object(1), |_, object| {
         object.fill(Complex::new(1.0, 0.0));
@@ -374,8 +374,8 @@ fn dimension<B: Backend, K: Repeated>(operator: &DynOperator<'_, B, f64, K>) -> 
     Ok(operator.backend().norm2(&ones, Sum::Exact)?)
 }
 
-/// An upper bound of the spectrum, an estimate of where so many eigenvalues lie below, and the applications that it took: of a random vector the weights of Ritz vectors are the density of
-/// eigenvalues, by Gauss' quadrature.
+/// An upper bound of the spectrum, an estimate of the value below which there are `wanted` eigenvalues, and the number of applications used. By Gauss
+/// quadrature, the weights of a random vector's Ritz vectors give the density of eigenvalues.
 fn range<B: Backend, K: Repeated>(
     operator: &mut DynOperator<'_, B, f64, K>,
     (seed, wanted, dimension): (u64, f64, f64),
@@ -403,8 +403,8 @@ fn range<B: Backend, K: Repeated>(
     Ok(([below / 2.0, below], pilot.applications))
 }
 
-/// The eigenpairs of the lowest eigenvalues. `progress` is called after each restart and `watcher` after each vector; either may stop the search. With a state
-/// `resume` it continues from there, with the same bits.
+/// The eigenpairs with the lowest eigenvalues. `progress` is called after each restart and `watcher` after each vector; either may stop the search.
+/// With a state `resume` it continues from there, with the same bits.
 pub(super) fn lowest_eigenpairs<B: Backend, K: Repeated>(
     operator: &mut DynOperator<'_, B, f64, K>,
     params: EigenParams,
@@ -427,7 +427,7 @@ pub(super) fn lowest_eigenpairs<B: Backend, K: Repeated>(
             lanczos
         }
         None => {
-            // Room for as many eigenvalues again, and some, below the range.
+            // Room for twice as many eigenvalues, and some more, below the range.
             let wanted = 2.0 * params.count as f64 + 10.0;
             let ([estimated, below], applications) = range(operator, (params.seed, wanted, dimension))?;
             let mut lanczos = Lanczos { applications, ..Lanczos::new(operator, place) };
@@ -454,7 +454,7 @@ fn check(params: &EigenParams, dimension: f64) -> Result<(), EigenError> {
     let (count, basis) = (params.count, params.most_vectors());
     let refuse = |what: String| Err(EigenError::Params { what });
     if count == 0 {
-        return refuse("0 eigenpairs were asked for: ask for at least one".to_owned());
+        return refuse("0 eigenpairs were requested: expected at least 1".to_owned());
     }
     if basis < count + 2 {
         return refuse(format!(
@@ -464,21 +464,21 @@ fn check(params: &EigenParams, dimension: f64) -> Result<(), EigenError> {
     }
     if basis as f64 > dimension {
         return refuse(format!(
-            "a basis of {basis} vectors is larger than the space, which has {dimension} dimensions: give a smaller one, or ask for fewer eigenpairs"
+            "a basis of {basis} vectors is larger than the space, which has {dimension} dimensions: use a smaller one, or fewer eigenpairs"
         ));
     }
     if params.degree == Some(0) {
-        return refuse("a polynomial of degree 0 singles nothing out: give at least 1".to_owned());
+        return refuse("a polynomial of degree 0 suppresses nothing: expected at least 1".to_owned());
     }
     if let Some(above) = params.above.filter(|&above| !(above > 0.0 && above.is_finite())) {
         return refuse(format!(
-            "the range cannot begin at {above}: give a positive number, above the wanted eigenvalues"
+            "the suppressed range cannot begin at {above}: expected a positive number above the wanted eigenvalues"
         ));
     }
     Ok(())
 }
 
-/// Lanczos with thick restarts on a polynomial: what was found, or nothing where the polynomial is small at wanted eigenvalues.
+/// Thick-restart Lanczos on a polynomial. Returns the eigenpairs, or `None` if the polynomial is small at wanted eigenvalues.
 fn restarted<B: Backend, K: Repeated>(
     lanczos: &mut Lanczos<'_, '_, B, K>,
     params: EigenParams,
@@ -492,7 +492,7 @@ fn restarted<B: Backend, K: Repeated>(
         let size = lanczos.basis.len();
         let ritz = lanczos.projection.eigenpairs(size)?;
         let order = ritz.sorted_by(|value| -value.abs());
-        // Where the basis is a whole space, all are eigenvectors.
+        // If the basis spans the whole space, all Ritz vectors are eigenvectors.
         let is_whole = lanczos.next.is_none();
         let kept = &order[..if is_whole { count.min(size) } else { count + (size - count) / 2 }];
         let smallest = ritz.values[order[count.min(size) - 1]].abs();
@@ -505,7 +505,7 @@ fn restarted<B: Backend, K: Repeated>(
         if smallest < LEAST_POLYNOMIAL && restarts >= RESTARTS_TO_SEE {
             return Ok(None);
         }
-        // The estimate is of the polynomial: that of the operator is mostly smaller.
+        // The estimate is for the polynomial; the residual of the operator is mostly smaller.
         if is_whole || worst <= 10.0 * params.tolerance {
             let (values, residuals) = residuals(lanczos.operator, &lanczos.basis, count)?;
             lanczos.applications += count;
@@ -524,7 +524,7 @@ fn restarted<B: Backend, K: Repeated>(
     Err(EigenError::NotConverged { found, count, restarts, tolerance })
 }
 
-/// ⟨v, A v⟩ and |A v − λ v| of the first vectors of a basis.
+/// ⟨v, A v⟩ and |A v − λ v| for the first vectors of a basis.
 fn residuals<B: Backend, K: Repeated>(
     operator: &mut DynOperator<'_, B, f64, K>,
     basis: &Basis<B, K>,
@@ -555,7 +555,7 @@ fn residuals<B: Backend, K: Repeated>(
     Ok((values, residuals))
 }
 
-/// By ascending eigenvalue.
+/// Sorted by ascending eigenvalue.
 fn sorted<B: Backend, K: Repeated>(
     lanczos: &Lanczos<'_, '_, B, K>,
     values: Vec<f64>,

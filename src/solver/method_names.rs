@@ -1,4 +1,4 @@
-//! The methods of solves by name, as the command line, C and Python have them.
+//! Names of the methods of solves, for the command line, C and Python.
 
 use std::str::FromStr;
 
@@ -6,7 +6,7 @@ use lanefield_reference::real::{Precision, Real};
 
 use super::Method;
 
-/// No method has the name.
+/// The name of a method is unknown.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("unknown method '{name}': expected cg, block-cg, mixed-f32, mixed-half or bicgstab")]
 pub struct UnknownMethod {
@@ -22,25 +22,25 @@ lanefield_reference::named!(Method:
 );
 
 impl Method {
-    /// Those that take several right-hand sides.
+    /// The methods that accept several right-hand sides.
     pub const OF_SEVERAL: &[Self] = &[Self::ConjugateGradients, Self::BlockConjugateGradients];
 
-    /// What it is, in a line of a help.
+    /// A description in one line, for help texts.
     pub fn about(self) -> &'static str {
         match self {
             Self::ConjugateGradients => {
                 "Conjugate gradients, on the normal equations unless the operator is positive definite"
             }
             Self::BlockConjugateGradients => {
-                "Conjugate gradients in which each right-hand side searches in the directions of all: fewer iterations, each of more work"
+                "Conjugate gradients in which all right-hand sides share search directions: fewer iterations, more work in each"
             }
-            Self::MixedF32 => "The same in f64, with a recurrence in f32",
-            Self::MixedHalf => "The same in f64, with a recurrence in half precision",
+            Self::MixedF32 => "Conjugate gradients in f64 with a recurrence in f32",
+            Self::MixedHalf => "Conjugate gradients in f64 with a recurrence in half precision",
             Self::BiCgStab => "BiCGStab",
         }
     }
 
-    /// In words, with the precision of the solution.
+    /// A description with the precision of the solution.
     pub fn describe(self, precision: &str) -> String {
         match self {
             Self::ConjugateGradients => format!("conjugate gradients in {precision}"),
@@ -51,17 +51,17 @@ impl Method {
         }
     }
 
-    /// Whether its recurrence has fewer bits than its solutions, which are in f64.
+    /// Whether its recurrence has a lower precision than its solutions, which are in f64.
     pub fn is_mixed(self) -> bool {
         matches!(self, Self::MixedF32 | Self::MixedHalf)
     }
 
-    /// The most precise arithmetic that it needs of a device, to solve in `R`: what mixed solves compute in f64 may be done on the CPU.
+    /// The highest precision that the device must support to solve in `R`. The f64 arithmetic of mixed-precision solves can run on the CPU.
     pub fn device_precision<R: Real>(self) -> Precision {
         if self.is_mixed() { Precision::F32 } else { R::PRECISION }
     }
 
-    /// Whether it takes several right-hand sides.
+    /// Whether it accepts several right-hand sides.
     pub fn takes_several(self) -> bool {
         Self::OF_SEVERAL.contains(&self)
     }

@@ -1,5 +1,5 @@
-//! Conjugate gradients in mixed precision with reliable updates (Clark et al., Comput. Phys. Commun. 181 (2010) 1517): the recurrence runs in a
-//! low precision; now and then its solution is added up in f64, and the residual is computed anew there. `docs/arithmetic.md` §10.
+//! Conjugate gradients in mixed precision with reliable updates (Clark et al., Comput. Phys. Commun. 181 (2010) 1517). The recurrence runs in a low
+//! precision. From time to time its solution is added up in f64, and the residual is recomputed there. `docs/arithmetic.md` §10 defines it.
 
 use lanefield_reference::field::Repeated;
 use lanefield_reference::kernels::Vectors;
@@ -13,28 +13,28 @@ use crate::backend::{Backend, BackendError, FieldOn, QueuedBounds, QueuedSums};
 use crate::kernel::prelude::*;
 use crate::operator::DynOperator;
 
-/// When the residual is computed anew: as soon as |r| is below this share of its largest value since the last time. Each time costs an
-/// application in f64; the rounding of the low precision shows only far below.
+/// The residual is recomputed when |r| falls below this fraction of its largest value since the last update. Each update costs an application in
+/// f64; rounding in the low precision becomes visible only far below this fraction.
 fn reliable_delta<S: Vectors>() -> f64 {
     if S::BITS == 16 { 3e-2 } else { 1e-3 }
 }
-/// Give up after so many updates in a row without a new low of |r|.
+/// Give up after this number of updates in a row without a new minimum of |r|.
 const MOST_IDLE_UPDATES: usize = 10;
 
-/// An operator in f64, and the same in precision `S`, on one backend or on two.
+/// An operator in f64, and the same operator in precision `S`, on one backend or on two.
 pub(super) type MixedOperators<'a, B, S, K> = (&'a mut DynOperator<'a, B, f64, K>, &'a mut DynOperator<'a, B, S, K>);
 
-/// Conjugate gradients of precision `S` inside f64.
+/// Conjugate gradients in precision `S` within a solve in f64.
 pub struct MixedConjugateGradients<'a, B: Backend, S: Vectors, K: Repeated> {
     operator: &'a mut DynOperator<'a, B, f64, K>,
     low: &'a mut DynOperator<'a, B, S, K>,
     params: SolverParams,
     source: &'a FieldOn<B, f64, K>,
     psi: &'a mut FieldOn<B, f64, K>,
-    /// Temporary fields of f64.
+    /// Temporary fields in f64.
     residual: FieldOn<B, f64, K>,
     product: FieldOn<B, f64, K>,
-    /// What was added to ψ since the last update.
+    /// The change of ψ since the last update.
     low_psi: FieldOn<B, S, K>,
     low_residual: FieldOn<B, S, K>,
     direction: FieldOn<B, S, K>,
@@ -42,7 +42,7 @@ pub struct MixedConjugateGradients<'a, B: Backend, S: Vectors, K: Repeated> {
     /// |r|² of the recurrence, and its largest value since the last update.
     c: f64,
     largest: f64,
-    /// The lowest |r|² of f64 so far, and the updates since then.
+    /// The lowest |r|² in f64 so far, and the number of updates since then.
     lowest: f64,
     idle: usize,
     stop: f64,
@@ -52,10 +52,10 @@ pub struct MixedConjugateGradients<'a, B: Backend, S: Vectors, K: Repeated> {
 }
 
 impl<'a, B: Backend, S: Vectors, K: Repeated> MixedConjugateGradients<'a, B, S, K> {
-    /// The start of A ψ = b; `low` is A in the low precision, on a lattice whose lanes hold the same sites.
+    /// Starts A ψ = b; `low` is A in the low precision, on a lattice whose lanes hold the same sites.
     ///
     /// # Errors
-    /// [`SolverError::NotFinite`] for a source or a guess that is no finite number; what the backend reports.
+    /// [`SolverError::NotFinite`] if the source or the guess is not finite; backend errors.
     pub fn new(
         (operator, low): MixedOperators<'a, B, S, K>,
         source: &'a FieldOn<B, f64, K>,
@@ -92,17 +92,17 @@ impl<'a, B: Backend, S: Vectors, K: Repeated> MixedConjugateGradients<'a, B, S, 
         })
     }
 
-    /// How often the residual was computed anew.
+    /// Number of reliable updates so far.
     pub fn updates(&self) -> usize {
         self.updates
     }
 
-    /// Has so many iterations queued at a time: as [`ConjugateGradients`](super::ConjugateGradients) has it.
+    /// Sets how many iterations are queued at a time, as for [`ConjugateGradients`](super::ConjugateGradients).
     pub fn set_iterations_ahead(&mut self, iterations: usize) {
         self.ahead.chosen = Some(iterations);
     }
 
-    /// The |r|² below which the residual is computed anew, however far it is from the end.
+    /// The |r|² below which the residual is recomputed, even if the solve is far from convergence.
     fn least_without_update(&self) -> f64 {
         reliable_delta::<S>() * reliable_delta::<S>() * self.largest
     }
@@ -111,7 +111,7 @@ impl<'a, B: Backend, S: Vectors, K: Repeated> MixedConjugateGradients<'a, B, S, 
         next <= self.stop || next < self.least_without_update()
     }
 
-    /// Adds up the solution, computes the residual anew in f64, and turns the direction to it. `before` is |r|² before this iteration.
+    /// Adds up the solution, recomputes the residual in f64, and adapts the search direction to it. `before` is |r|² before this iteration.
     fn update(&mut self, a: f64, before: f64, watcher: &mut dyn Watcher) -> Result<(), SolverError> {
         let Self { operator, low, params, source, psi, residual, product, .. } = self;
         let Self { low_psi, low_residual, direction, info, .. } = self;
@@ -137,7 +137,7 @@ impl<'a, B: Backend, S: Vectors, K: Repeated> MixedConjugateGradients<'a, B, S, 
         }
         convert((low, low_residual), (backend, residual))?;
         let c = watch(watcher, (0, "|r|²"), low.norm2(low_residual, params.sum)?, &self.info)?;
-        // The new residual is orthogonal to the old direction only as far as the low precision goes.
+        // The new residual is orthogonal to the old direction only within the low precision.
         let overlap = low.inner_product(low_residual, direction, params.sum)?.re;
         watch(watcher, (0, "<r, p>"), overlap, &self.info)?;
         low.axpy(-(overlap / c), low_residual, direction)?;
@@ -161,7 +161,8 @@ impl<B: Backend, S: Vectors, K: Repeated> Queueable for MixedConjugateGradients<
         &mut self.ahead
     }
 
-    /// They halt where an update is due, before solution and direction change; and behind a new largest |r|², on which it depends when that is.
+    /// Queued iterations halt when an update is due, before solution and direction change, and after a new maximum of |r|², on which the next update
+    /// depends.
     fn bounds(&self) -> QueuedBounds {
         let below = self.least_without_update().next_down();
         let low = if below > self.stop { below } else { self.stop };
@@ -236,7 +237,7 @@ impl<B: Backend, S: Vectors, K: Repeated> Recurrence for MixedConjugateGradients
         check_source(&self.info, &info)?;
         self.ahead.forget();
         let &[c, largest, lowest, idle, updates] = state.get_scalars("recurrence")? else {
-            return Err(SolverError::WrongState { what: "its scalars of the recurrence are not five".to_owned() });
+            return Err(SolverError::WrongState { what: "it does not have five scalars of the recurrence".to_owned() });
         };
         let backend = self.operator.backend();
         *self.psi = state.get_field(backend, "psi", place::<B, f64, _>(self.psi))?;

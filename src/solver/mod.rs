@@ -1,21 +1,21 @@
-//! Solvers, written once over [`crate::backend::Backend`]: residual histories are the same bits on every backend.
+//! Solvers, written once for all [`crate::backend::Backend`]s: residual histories have the same bits on every backend.
 //!
 //! | file | subject |
 //! |---|---|
-//! | `params.rs`, `info.rs`, `error.rs` | what every solver is told, what it tells, and why it gave no solution |
-//! | `recurrence.rs` | what all have in common: steps, saved states, watchers |
+//! | `params.rs`, `info.rs`, `error.rs` | parameters, results and errors of every solver |
+//! | `recurrence.rs` | the common interface: steps, saved states, watchers |
 //! | `cg.rs`, `batch.rs`, `block.rs`, `mixed.rs`, `bicgstab.rs`, `multishift.rs` | the recurrences |
 //! | `queued_cg.rs` | iterations that are queued without waiting for their scalars |
-//! | `watchers.rs`, `identity.rs` | checkpoints, records and their replay, and what solve they are of |
-//! | `solve.rs`, `shifts.rs` | a solve from configuration and source to solution, and with shifts to several |
-//! | `setup.rs`, `source.rs`, `solve_error.rs` | what is solved and how, of which source, and why it failed |
-//! | `operators.rs` | the operators of a solve, whichever model they are of |
+//! | `watchers.rs`, `identity.rs` | checkpoints, records and their replay, and the identity of a solve |
+//! | `solve.rs`, `shifts.rs` | solves from configuration and source to solution, also with shifts |
+//! | `setup.rs`, `source.rs`, `solve_error.rs` | options, sources and errors of a solve |
+//! | `operators.rs` | the operators of a solve, of any model |
 //! | `scale.rs` | sources of very small or large numbers |
-//! | `lanczos.rs`, `chebyshev.rs`, `basis.rs` | the lowest eigenpairs of what conjugate gradients solve |
-//! | `eigenpairs.rs` | eigenpairs from configuration to file, and as guesses of solves |
+//! | `lanczos.rs`, `chebyshev.rs`, `basis.rs` | the lowest eigenpairs of the operator that conjugate gradients invert |
+//! | `eigenpairs.rs` | eigenpairs from configuration to file, and as guesses for solves |
 //! | `dense.rs` | small matrices on the host |
-//! | `check.rs` | whether the solution solves the equation, and nothing changed meanwhile |
-//! | `method_names.rs` | methods by name, as the command line, C and Python have them |
+//! | `check.rs` | checks that the solution solves the equation, and that the inputs did not change |
+//! | `method_names.rs` | names of methods, for the command line, C and Python |
 
 mod basis;
 mod batch;

@@ -1,6 +1,6 @@
-//! Conjugate gradients for several shifts of one operator at once (Jegerlehner, hep-lat/9612014): (A + σ_k) ψ_k = b for all k at the price in
-//! applications of A of the slowest one. The residuals of all are multiples of one, since all Krylov spaces are the same. Definition: `docs/arithmetic.md`
-//! §10.
+//! Conjugate gradients for several shifts of one operator at once (Jegerlehner, hep-lat/9612014): solves (A + σ_k) ψ_k = b for all k with as many
+//! applications of A as the slowest one needs. All residuals are multiples of one, since the Krylov spaces are the same. `docs/arithmetic.md` §10
+//! defines it.
 
 use lanefield_reference::field::Repeated;
 use lanefield_reference::kernels::Vectors;
@@ -12,29 +12,29 @@ use crate::backend::{Backend, BackendError, FieldOn};
 use crate::kernel::prelude::*;
 use crate::operator::{ActsOn as _, DynOperator, Operator as _, Shifted};
 
-/// The solutions ψ_k, in the order of the shifts, and what each took.
+/// The solutions ψ_k, in the order of the shifts, and the [`SolverInfo`] of each.
 pub type ShiftedSolutions<B, R, K> = (Vec<FieldOn<B, R, K>>, Vec<SolverInfo>);
 
 /// One shift.
 struct ShiftedSystem<B: Backend, R: Vectors, K: Repeated> {
-    /// σ_k less the smallest shift.
+    /// σ_k minus the smallest shift.
     shift: f64,
     psi: FieldOn<B, R, K>,
-    /// p_k / ζ_k; none once it is frozen.
+    /// p_k / ζ_k; `None` once it is frozen.
     direction: Option<FieldOn<B, R, K>>,
     /// r_k = ζ_k r.
     zeta: f64,
-    /// ζ_k of the last iteration over that of the one before.
+    /// ζ_k of the last iteration divided by that of the one before.
     ratio: f64,
 }
 
-/// Conjugate gradients on A + σ for all shifts σ, from the guess zero. The recurrence is that of the smallest shift, and has the bits of its own solve; each other
-/// shift goes along by scalars of its own, and is frozen as soon as it has converged.
+/// Conjugate gradients on A + σ for all shifts σ, from the guess zero. The recurrence is that of the smallest shift, and has the bits of its own
+/// solve. Each other shift follows with scalars of its own, and is frozen as soon as it has converged.
 pub struct MultiShiftConjugateGradients<'a, B: Backend, R: Vectors, K: Repeated> {
     operator: Shifted<&'a mut DynOperator<'a, B, R, K>>,
     params: SolverParams,
     systems: Vec<ShiftedSystem<B, R, K>>,
-    /// The place of the smallest shift.
+    /// The index of the smallest shift.
     base: usize,
     residual: FieldOn<B, R, K>,
     product: FieldOn<B, R, K>,
@@ -47,10 +47,10 @@ pub struct MultiShiftConjugateGradients<'a, B: Backend, R: Vectors, K: Repeated>
 }
 
 impl<'a, B: Backend, R: Vectors, K: Repeated> MultiShiftConjugateGradients<'a, B, R, K> {
-    /// The start of (A + σ) ψ = b for each σ of `shifts`, where A is Hermitian, and A + σ positive definite for the smallest of them.
+    /// Starts (A + σ) ψ = b for each σ of `shifts`, with A Hermitian, and A + σ positive definite for the smallest shift.
     ///
     /// # Errors
-    /// [`SolverError::NoShifts`] and [`SolverError::Shift`]; [`SolverError::NotFinite`] for a source that is no finite number; what the backend reports.
+    /// [`SolverError::NoShifts`] and [`SolverError::Shift`]; [`SolverError::NotFinite`] if the source is not finite; backend errors.
     pub fn new(
         operator: &'a mut DynOperator<'a, B, R, K>,
         source: &FieldOn<B, R, K>,
@@ -94,10 +94,10 @@ impl<'a, B: Backend, R: Vectors, K: Repeated> MultiShiftConjugateGradients<'a, B
         }
     }
 
-    /// The solutions, in the order of the shifts, and what each took.
+    /// The solutions, in the order of the shifts, and the [`SolverInfo`] of each.
     ///
     /// # Errors
-    /// [`SolverError::NotConverged`] before all are done.
+    /// [`SolverError::NotConverged`] unless all have converged.
     pub fn into_solutions(self) -> Result<ShiftedSolutions<B, R, K>, SolverError> {
         let unfinished = self.systems.iter().position(|system| system.direction.is_some());
         if let Some(at) = unfinished {
@@ -107,7 +107,7 @@ impl<'a, B: Backend, R: Vectors, K: Repeated> MultiShiftConjugateGradients<'a, B
         Ok((self.systems.into_iter().map(|system| system.psi).collect(), self.infos))
     }
 
-    /// Applications of A so far.
+    /// Number of applications of A so far.
     pub fn applications(&self) -> usize {
         self.infos[self.base].iterations
     }
@@ -117,11 +117,11 @@ impl<B: Backend, R: Vectors, K: Repeated> Recurrence for MultiShiftConjugateGrad
     fn name(&self) -> &'static str {
         "conjugate gradients with shifts"
     }
-    /// That of the smallest shift, which takes longest.
+    /// The info of the smallest shift, which takes longest.
     fn info(&self) -> &SolverInfo {
         &self.infos[self.base]
     }
-    /// Of each shift.
+    /// One per shift.
     fn infos(&self) -> &[SolverInfo] {
         &self.infos
     }
@@ -132,7 +132,7 @@ impl<B: Backend, R: Vectors, K: Repeated> Recurrence for MultiShiftConjugateGrad
     fn step(&mut self, watcher: &mut dyn Watcher) -> Result<(), SolverError> {
         let Self { operator, params, systems, base, residual, product, c, last, infos, .. } = self;
         may_go_on(params, &infos[*base])?;
-        // The smallest shift goes on longest: 0 < ζ ≤ 1, also as rounded.
+        // The smallest shift takes longest: 0 < ζ ≤ 1, also after rounding.
         let Some(direction) = &systems[*base].direction else { return Ok(()) };
         operator.apply(product, direction, Dagger::No)?;
         let backend = operator.backend();
@@ -187,7 +187,7 @@ impl<B: Backend, R: Vectors, K: Repeated> Recurrence for MultiShiftConjugateGrad
         }
         let [zeta, ratio] = [state.get_scalars("zeta")?, state.get_scalars("ratio")?];
         if zeta.len() != shifts.len() || ratio.len() != shifts.len() {
-            return Err(SolverError::WrongState { what: "it has no ζ for each shift".to_owned() });
+            return Err(SolverError::WrongState { what: "it does not have one ζ per shift".to_owned() });
         }
         let backend = self.operator.backend();
         let place = place::<B, R, _>(&self.residual);
@@ -210,7 +210,7 @@ impl<B: Backend, R: Vectors, K: Repeated> Recurrence for MultiShiftConjugateGrad
     }
 }
 
-/// Solves (A + σ) ψ = b for each σ of `shifts`, where A is Hermitian, and A + σ positive definite for the smallest of them, from the guess zero.
+/// Solves (A + σ) ψ = b for each σ of `shifts`, with A Hermitian, and A + σ positive definite for the smallest shift, from the guess zero.
 ///
 /// # Errors
 /// [`SolverError`]. No shift counts as solved then.

@@ -1,4 +1,4 @@
-//! The operators of a solve, whichever model they are of: what is compiled for each model is that it makes them. Solves go on with what its operators are as
+//! The operators of a solve, of any model. Only their creation is compiled for each model; the rest of a solve uses them as
 //! [`DynOperator`](crate::operator::DynOperator)s.
 
 use lanefield_reference::field::Repeated;
@@ -11,14 +11,14 @@ use super::{Preconditioning, Solve};
 use crate::backend::{Backend, BackendError};
 use crate::operator::{Makes, Model, ModelChoice, ModelTask, Operator, SchurComplement};
 
-/// Makes the operators of a solve in precision `R`, and those of its parts in other precisions. They act on `K` objects.
+/// Creates the operators of a solve in precision `R`, and those in other precisions that it needs. They act on `K` objects.
 pub(super) struct Operators<'a, B: Backend, R: Vectors, K: Repeated> {
     pub configuration: &'a Configuration,
     pub backend: &'a B,
-    /// Where operators in f64 beside a solve in another precision are: the backend itself, unless its device has no f64.
+    /// The backend for f64 operators of a solve in another precision: the same backend, unless its device has no f64.
     pub backend_in_f64: &'a B,
     pub how: &'a Solve<()>,
-    /// What fields of one right-hand side hold at a site.
+    /// The object of fields of one right-hand side.
     pub one: K,
     /// Whether conjugate gradients solve the normal equations.
     pub normal: bool,
@@ -29,12 +29,12 @@ pub(super) struct Operators<'a, B: Backend, R: Vectors, K: Repeated> {
 }
 
 impl<'a, B: Backend, R: Vectors, K: Repeated> Operators<'a, B, R, K> {
-    /// What fields of so many right-hand sides hold.
+    /// The object of fields of `rhs` right-hand sides.
     pub(super) fn object(&self, rhs: usize) -> K {
         K::repeated(rhs * self.one.parts())
     }
 
-    /// M on all sites of a backend.
+    /// Creates M on the full lattice.
     pub(super) fn full<S: Vectors>(
         &self,
         backend: &'a B,
@@ -44,7 +44,7 @@ impl<'a, B: Backend, R: Vectors, K: Repeated> Operators<'a, B, R, K> {
         makes.full(backend, self.configuration, lattice)
     }
 
-    /// Mpc.
+    /// Creates Mpc.
     pub(super) fn schur<S: Vectors>(
         &self,
         backend: &'a B,

@@ -1,6 +1,6 @@
-//! Iterations of conjugate gradients that a backend queues without waiting for their scalars ([`QueuedIterations`](crate::backend::QueuedIterations)): how
-//! many at a time, and what the host makes of their sums. It goes through the same steps as one that waits for each scalar: histories, what watchers
-//! see, and errors are the same.
+//! Iterations of conjugate gradients that a backend queues without waiting for their scalars
+//! ([`QueuedIterations`](crate::backend::QueuedIterations)): how many at a time, and how the host uses their sums. The steps are the same as when it
+//! waits for each scalar, so histories, calls of watchers and errors are the same.
 
 use std::time::{Duration, Instant};
 
@@ -19,25 +19,25 @@ use crate::kernel::prelude::*;
 use crate::kernel::reduce::CG_CURVATURE;
 use crate::operator::DynOperator;
 
-/// The time that queued iterations take at most, as far as those before tell: so long nobody sees how far a solve is, and it does not end.
+/// The longest time of queued iterations, estimated from earlier ones: meanwhile there is no progress report, and the solve cannot be stopped.
 const MOST_TIME: Duration = Duration::from_millis(50);
-/// Iterations over which is looked how fast |r|² falls.
+/// Number of recent iterations from which the decrease of |r|² is estimated.
 const LATELY: usize = 16;
-/// How many times as many iterations are queued as the time before, at most.
+/// The number of queued iterations grows at most by this factor from one time to the next.
 const GROWTH: usize = 4;
-/// The share of the iterations that seem to be left which are queued: |r|² may fall much faster near the end.
+/// The fraction of the estimated remaining iterations that is queued: |r|² may fall much faster near the end.
 const SHARE_OF_LEFT: f64 = 0.5;
-/// All that seem to be left are queued where they take no longer: a wait for sums costs as much as a few short iterations behind the end.
+/// If the remaining iterations take no longer than this, all are queued: a wait for sums costs as much as a few short iterations too many.
 const SOON: Duration = Duration::from_micros(500);
 
-/// How many iterations are queued at a time, and where.
+/// How many iterations are queued at a time, and the queue.
 pub(super) struct QueuedCg<B: Backend> {
-    /// The number that was chosen by hand.
+    /// The number set by the user.
     pub chosen: Option<usize>,
-    /// The last number, and the time of each.
+    /// The number of iterations queued last, and the time of each.
     last: usize,
     time: Duration,
-    /// Where the last iterations were queued, if those that come next follow them.
+    /// The queue of the last iterations, if the next ones follow them.
     queued: Option<Box<dyn QueuedIterations<B>>>,
 }
 
@@ -48,18 +48,18 @@ impl<B: Backend> Default for QueuedCg<B> {
 }
 
 impl<B: Backend> QueuedCg<B> {
-    /// What is queued next does not follow the last iterations, or has other fields.
+    /// Ends the queue: the next iterations do not follow the last ones, or use other fields.
     pub(super) fn forget(&mut self) {
         self.queued = None;
     }
 
-    /// How many iterations take so long.
+    /// How many iterations fit in this time.
     fn in_time(&self, time: Duration) -> usize {
         time.as_nanos().checked_div(self.time.as_nanos()).map_or(0, |number| number.min(MOST_QUEUED as u128) as usize)
     }
 
-    /// Iterations to queue now, at least one. Few at first; half of those that seem to be left until |r|² is `low`, since an application of the
-    /// operator behind the end is for nothing; as many as may go on; and no more than until the watcher needs the state.
+    /// The number of iterations to queue now, at least one. It is small at first, and half of the estimated number left until |r|² is `low`, since
+    /// iterations after convergence are wasted. It does not exceed the number that is allowed, or the number until the watcher needs the state.
     fn iterations(&self, params: &SolverParams, info: &SolverInfo, low: f64, until_state: usize) -> usize {
         let wanted = self.chosen.unwrap_or_else(|| {
             let left = iterations_left(&info.history, low);
@@ -72,8 +72,8 @@ impl<B: Backend> QueuedCg<B> {
     }
 }
 
-/// About how many iterations are left until |r|² is `low`, by the faster of how it fell lately and in the last half of those that were done; infinite where
-/// it does not fall.
+/// Estimated number of iterations left until |r|² is `low`, from the faster of the recent decrease and that over the last half of the iterations;
+/// infinite if |r|² does not fall.
 fn iterations_left(history: &[f64], low: f64) -> f64 {
     let Some((&now, before)) = history.split_last() else { return f64::INFINITY };
     let rate = |iterations: usize| match before.len().checked_sub(iterations) {
@@ -84,7 +84,7 @@ fn iterations_left(history: &[f64], low: f64) -> f64 {
     if rate > 0.0 { (now / low).ln() / rate } else { f64::INFINITY }
 }
 
-/// Iterations that may go on before one could say that there was no new low for too long.
+/// Iterations until the solve would count as stagnated.
 fn until_stagnation(params: &SolverParams, info: &SolverInfo) -> usize {
     let numbered = info.history.iter().enumerate();
     let lowest = numbered.min_by(|(_, a), (_, b)| a.total_cmp(b)).map_or(0, |(number, _)| number);
@@ -97,17 +97,18 @@ pub(super) trait Queueable: Recurrence {
     fn params(&self) -> &SolverParams;
     fn ahead(&self) -> &QueuedCg<Self::Backend>;
     fn ahead_mut(&mut self) -> &mut QueuedCg<Self::Backend>;
-    /// Where queued iterations begin and halt.
+    /// Where queued iterations start and halt.
     fn bounds(&self) -> QueuedBounds;
-    /// Queues iterations, and waits for their sums; `None` where the backend queues none.
+    /// Queues iterations, and waits for their sums; `None` if the backend does not queue.
     fn queue(&mut self, bounds: QueuedBounds, iterations: usize) -> Result<Option<QueuedSums>, SolverError>;
-    /// One iteration. Those of its sums that are `known` were done; all of it where it is `done`. Whether the one behind it was begun, if it was queued.
+    /// One iteration. The sums in `known` have been computed, and if `done`, all of it has. Returns whether the next one, if queued, was started.
     fn iterate(&mut self, known: &[f64], done: bool, watcher: &mut dyn Watcher) -> Result<bool, SolverError>;
-    /// Takes over |r|² of an iteration of which all was done; whether the one behind it was begun, if it was queued. Of one that ends otherwise nothing.
+    /// Takes over |r|² of an iteration that is complete. Returns whether the next one, if queued, was started. Does nothing for an iteration that
+    /// ends otherwise.
     fn follow(&mut self, next: f64) -> bool;
 }
 
-/// One iteration, or several.
+/// One iteration, or several queued ones.
 pub(super) fn step(recurrence: &mut impl Queueable, watcher: &mut dyn Watcher) -> Result<(), SolverError> {
     let bounds = recurrence.bounds();
     let until_state = watcher.next_state(recurrence.info().iterations).saturating_sub(recurrence.info().iterations);
@@ -127,7 +128,7 @@ pub(super) fn step(recurrence: &mut impl Queueable, watcher: &mut dyn Watcher) -
         Some(sums) => replay(recurrence, &sums, watcher),
         None => recurrence.iterate(&[], false, watcher).map(|_| false),
     };
-    // A watcher may take memory for the state and give it back, and that memory would wait for what is kept here.
+    // A watcher may allocate memory for the state and free it; that memory would have to wait for what is kept here.
     let ahead = recurrence.ahead_mut();
     if !matches!(goes_on, Ok(true)) || ahead.last == until_state {
         ahead.forget();
@@ -135,7 +136,7 @@ pub(super) fn step(recurrence: &mut impl Queueable, watcher: &mut dyn Watcher) -
     goes_on.map(drop)
 }
 
-/// Goes through iterations that were queued; whether all of them were done, and the recurrence goes on behind them.
+/// Processes queued iterations. Returns whether all of them were done and the recurrence continues after them.
 fn replay(recurrence: &mut impl Queueable, sums: &QueuedSums, watcher: &mut dyn Watcher) -> Result<bool, SolverError> {
     let mut queued = sums.iterations().peekable();
     while let Some((known, done)) = queued.next() {
@@ -149,7 +150,7 @@ fn replay(recurrence: &mut impl Queueable, sums: &QueuedSums, watcher: &mut dyn 
             Err(SolverError::Stopped(stopped)) => (stopped, Some((known, done))),
             Err(error) => return Err(error),
         };
-        // The fields are those of the last iteration: so is the history.
+        // The fields are those after the last iteration, and so must be the history.
         for (known, done) in behind.into_iter().chain(queued) {
             let was_done = |&&next: &&f64| done && known[0] > 0.0 && next.is_finite();
             if !known.get(1).filter(was_done).is_some_and(|&next| recurrence.follow(next)) {
@@ -191,7 +192,7 @@ pub(super) fn queue<B: Backend, R: Vectors, K: Repeated>(
     Ok(Some(sums))
 }
 
-/// a = `c` / ⟨p, A p⟩, and |r|² behind it, of an iteration: of the sums those that are `known`, else they are computed.
+/// a = `c` / ⟨p, A p⟩, and |r|² after it, for one iteration: from the `known` sums if they include it, otherwise computed.
 pub(super) fn scalars<B: Backend, R: Vectors, K: Repeated>(
     operator: &mut DynOperator<'_, B, R, K>,
     CgFields { residual, direction, product, .. }: CgFields<'_, B, R, K>,
@@ -219,7 +220,7 @@ pub(super) fn scalars<B: Backend, R: Vectors, K: Repeated>(
     Ok([a, next])
 }
 
-/// Makes what comes in an iteration behind the operator.
+/// Launches the vector operations of an iteration that follow the operator.
 fn launch_vectors<B: Backend, R: Vectors, K: Repeated>(
     backend: &B,
     queued: &mut dyn QueuedIterations<B>,
@@ -274,7 +275,7 @@ mod tests {
         assert_eq!(ahead(4).iterations(&PARAMS, &info(&[1.0, 2.0]), 1e-10, usize::MAX), 16);
     }
 
-    /// What |r|² did at first says nothing of the end, where it falls more slowly.
+    /// The early decrease of |r|² says nothing about the end, where it is slower.
     #[test]
     fn the_rate_is_that_of_the_last_half_or_of_the_last_iterations() {
         let falls = |rates: &[(usize, f64)]| {

@@ -1,5 +1,5 @@
-//! What all iterative solvers have in common: a recurrence that goes on step by step, whose state can be saved and restored to the bit, and
-//! whose scalars can be watched. State is saved in site order, so that it can be restored on any backend, in any layout.
+//! The common interface of iterative solvers: a recurrence that runs step by step, whose state can be saved and restored to the bit, and whose
+//! scalars can be watched. State is saved in site order, so that it can be restored on any backend, in any layout.
 
 use lanefield_reference::field::{Field, Repeated, list_of};
 use lanefield_reference::kernels::Vectors;
@@ -15,64 +15,65 @@ use crate::io::checkpoint::{SavedField, SavedState};
 use crate::kernel::prelude::*;
 use crate::operator::DynOperator;
 
-/// A sum over sites that a recurrence goes on with.
+/// A scalar of a recurrence: a sum over sites.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct WatchedScalar {
     /// Iterations done before this one.
     pub iteration: usize,
-    /// The right-hand side of a batch that it belongs to, else 0.
+    /// The right-hand side of a batch to which it belongs, else 0.
     pub rhs: usize,
-    /// What it is: "<p, A p>".
+    /// Its name: "<p, A p>".
     pub quantity: &'static str,
     /// Its value.
     pub value: f64,
 }
 
-/// Watches a recurrence. Each method may end the solve.
+/// Watches a recurrence. Each method may stop the solve.
 pub trait Watcher {
-    /// Before the first iteration.
+    /// Called before the first iteration.
     ///
     /// # Errors
-    /// A reason to end.
+    /// A reason to stop.
     fn begin(&mut self, _: &dyn Recurrence) -> Result<(), Stopped> {
         Ok(())
     }
-    /// A scalar, as soon as it is known.
+    /// Called with each scalar as soon as it is known.
     ///
     /// # Errors
-    /// A reason to end.
+    /// A reason to stop.
     fn scalar(&mut self, _: WatchedScalar) -> Result<(), Stopped> {
         Ok(())
     }
-    /// After each iteration, but for those of [`Self::passed`].
+    /// Called after each iteration, except those reported by [`Self::passed`].
     ///
     /// # Errors
-    /// A reason to end.
+    /// A reason to stop.
     fn iteration(&mut self, _: &dyn Recurrence) -> Result<(), Stopped> {
         Ok(())
     }
-    /// After an iteration before [`Self::next_state`] whose state is gone: the recurrence was already further when its scalars became known.
+    /// Called for an iteration before [`Self::next_state`] whose state is gone, because the recurrence had already continued when its scalars became
+    /// known.
     ///
     /// # Errors
-    /// A reason to end. State and history are then those of the iteration that it was at.
+    /// A reason to stop. State and history are then those of the iteration that the recurrence has reached.
     fn passed(&mut self, _: &SolverInfo) -> Result<(), Stopped> {
         Ok(())
     }
-    /// When no more iterations are allowed, before the solve ends without convergence. The state is that after the last iteration.
+    /// Called at the maximum number of iterations, before the solve ends without convergence. The state is that after the last iteration.
     ///
     /// # Errors
-    /// A reason to end.
+    /// A reason to stop.
     fn given_up(&mut self, _: &dyn Recurrence) -> Result<(), Stopped> {
         Ok(())
     }
-    /// After so many iterations, the number of the next one whose state is needed: a recurrence may tell of those before by [`Self::passed`] alone, and be
-    /// faster.
+    /// The number of the next iteration whose state is needed, given the iterations done so far. A recurrence may report those before it by
+    /// [`Self::passed`] alone, which is faster.
     fn next_state(&self, iterations: usize) -> usize {
         iterations + 1
     }
 }
 
-/// Watches by a function of the iteration and |r|².
+/// A watcher that is a function of the iteration and |r|².
 impl<F: FnMut(usize, f64)> Watcher for F {
     fn begin(&mut self, recurrence: &dyn Recurrence) -> Result<(), Stopped> {
         self.iteration(recurrence)
@@ -91,26 +92,26 @@ impl<F: FnMut(usize, f64)> Watcher for F {
     }
 }
 
-/// A solver that goes on step by step.
+/// A solver that runs step by step.
 pub trait Recurrence {
-    /// What it is called in files: "conjugate gradients".
+    /// Its name in files: "conjugate gradients".
     fn name(&self) -> &'static str;
-    /// Iterations and history; of a batch those of the right-hand side that took longest.
+    /// Iterations and history; for a batch, those of the right-hand side that took longest.
     fn info(&self) -> &SolverInfo;
     /// Iterations and history of each right-hand side.
     fn infos(&self) -> &[SolverInfo] {
         std::slice::from_ref(self.info())
     }
-    /// Whether nothing is left to do.
+    /// Whether it has finished.
     fn is_done(&self) -> bool;
-    /// One iteration, or several of which the watcher needs no state but the last one's ([`Watcher::next_state`]).
+    /// Computes one iteration, or several if the watcher needs only the state after the last one ([`Watcher::next_state`]).
     ///
     /// # Errors
     /// [`SolverError`]; the state is then that of some moment within an iteration.
     fn step(&mut self, watcher: &mut dyn Watcher) -> Result<(), SolverError>;
-    /// All that the next iterations depend on.
+    /// Saves everything on which the next iterations depend.
     fn save(&self) -> Result<SavedState, BackendError>;
-    /// Goes on from a state that was saved.
+    /// Resumes from a saved state.
     ///
     /// # Errors
     /// [`SolverError::WrongState`] for the state of another recurrence or lattice.
@@ -122,7 +123,7 @@ pub fn run(recurrence: &mut dyn Recurrence, watcher: &mut dyn Watcher) -> Result
     watcher.begin(recurrence)?;
     while !recurrence.is_done() {
         if let Err(error) = recurrence.step(watcher) {
-            // Told before anything of the next iteration is done.
+            // Called before the next iteration starts.
             if matches!(error, SolverError::NotConverged { .. }) {
                 watcher.given_up(recurrence)?;
             }
@@ -133,7 +134,7 @@ pub fn run(recurrence: &mut dyn Recurrence, watcher: &mut dyn Watcher) -> Result
     Ok(())
 }
 
-/// How the name of a system's residual history ends.
+/// The suffix of the name of a system's residual history.
 const HISTORY: &str = " history";
 
 impl SavedState {
@@ -145,7 +146,7 @@ impl SavedState {
         self.scalars.push((name.to_owned(), values.to_vec()));
     }
 
-    /// Iterations, history and |b|² of a system.
+    /// Saves iterations, history and |b|² of a system.
     pub(super) fn info(&mut self, name: &str, info: &SolverInfo) {
         self.scalars(&format!("{name}{HISTORY}"), &info.history);
         self.scalars(&format!("{name} source"), &[info.source_norm2]);
@@ -172,7 +173,7 @@ impl SavedState {
         Ok(())
     }
 
-    /// Iterations done when it was saved; of a batch those of the right-hand side that took longest.
+    /// Iterations done when it was saved; for a batch, those of the right-hand side that took longest.
     pub fn iterations(&self) -> usize {
         let histories = self.scalars.iter().filter(|(name, _)| name.ends_with(HISTORY));
         histories.map(|(_, history)| history.len().saturating_sub(1)).max().unwrap_or(0)
@@ -185,7 +186,7 @@ impl SavedState {
     pub(super) fn check_name(&self, name: &str) -> Result<(), SolverError> {
         match self.recurrence == name {
             true => Ok(()),
-            false => Err(self.wrong(format!("it is of {}, and this solve is by {name}", self.recurrence))),
+            false => Err(self.wrong(format!("it is the state of {}, but this solve uses {name}", self.recurrence))),
         }
     }
 
@@ -242,7 +243,7 @@ impl SavedState {
     }
 }
 
-/// Where every recurrence for one right-hand side starts.
+/// The start of every recurrence for one right-hand side.
 pub(super) struct Start<B: Backend, R: Vectors, K: Repeated> {
     /// b − A guess.
     pub residual: FieldOn<B, R, K>,
@@ -250,13 +251,13 @@ pub(super) struct Start<B: Backend, R: Vectors, K: Repeated> {
     pub product: FieldOn<B, R, K>,
     /// |r|².
     pub c: f64,
-    /// The |r|² at which it is done.
+    /// The |r|² at which it has converged.
     pub stop: f64,
     pub info: SolverInfo,
 }
 
 impl<B: Backend, R: Vectors, K: Repeated> Start<B, R, K> {
-    /// From the guess ψ. A guess of zero takes no application of the operator.
+    /// Starts from the guess ψ. A guess of zero needs no application of the operator.
     pub(super) fn new(
         operator: &mut DynOperator<B, R, K>,
         source: &FieldOn<B, R, K>,
@@ -285,12 +286,12 @@ impl<B: Backend, R: Vectors, K: Repeated> Start<B, R, K> {
     }
 }
 
-/// Where a field lies, and what it holds.
+/// The lattice, sites and object of a field.
 pub(super) fn place<B: Backend, R: Vectors, K: Repeated>(field: &FieldOn<B, R, K>) -> (Lattice, Sites, K) {
     (*field.lattice(), field.sites(), field.kind())
 }
 
-/// Passes a scalar on, and refuses it if it is no finite number.
+/// Passes a scalar to the watcher; fails if it is not finite.
 pub(super) fn watch(
     watcher: &mut dyn Watcher,
     (rhs, quantity): (usize, &'static str),
@@ -304,10 +305,10 @@ pub(super) fn watch(
     }
 }
 
-/// The |r|² at which a right-hand side is done.
+/// The |r|² at which a right-hand side has converged.
 ///
 /// # Errors
-/// [`SolverError::Underflow`] where |r|² could be rounded to 0 before.
+/// [`SolverError::Underflow`] if |r|² could be rounded to 0 before that.
 pub(super) fn stop(tolerance: f64, info: &SolverInfo) -> Result<f64, SolverError> {
     // No solve gets below rounding, whatever its tolerance.
     let least = tolerance.max(f64::EPSILON).powi(2) * info.source_norm2;
@@ -317,10 +318,10 @@ pub(super) fn stop(tolerance: f64, info: &SolverInfo) -> Result<f64, SolverError
     }
 }
 
-/// Refuses a source that is not 0 though its square is.
+/// Fails if the square of a source is 0 and the source is not.
 ///
 /// # Errors
-/// [`SolverError::Underflow`]; what the backend reports.
+/// [`SolverError::Underflow`]; backend errors.
 pub(super) fn require_zeros<B: Backend, R: Vectors, K: Repeated>(
     backend: &B,
     source: &FieldOn<B, R, K>,
@@ -338,7 +339,7 @@ pub(super) fn require_zeros<B: Backend, R: Vectors, K: Repeated>(
     Ok(())
 }
 
-/// Whether a recurrence may go on: not beyond its most iterations, and not without getting nearer.
+/// Checks that a recurrence may continue: it has not reached its maximum number of iterations, and has not stagnated.
 pub(super) fn may_go_on(params: &SolverParams, info: &SolverInfo) -> Result<(), SolverError> {
     if info.iterations >= params.max_iterations {
         return Err(SolverError::NotConverged { tolerance: params.tolerance, info: info.clone() });
@@ -351,7 +352,7 @@ pub(super) fn may_go_on(params: &SolverParams, info: &SolverInfo) -> Result<(), 
     }
 }
 
-/// Refuses the state of a solve of another source, or by another operator, as far as |b|² tells.
+/// Rejects the state of a solve of another source or operator, if |b|² differs.
 pub(super) fn check_source(ours: &SolverInfo, saved: &SolverInfo) -> Result<(), SolverError> {
     match ours.source_norm2.to_bits() == saved.source_norm2.to_bits() {
         true => Ok(()),

@@ -1,5 +1,5 @@
-//! How well a propagator is known on each time slice: far from the source it is smaller than the solver's tolerance, and the residual of the whole lattice does
-//! not show it.
+//! The accuracy of a propagator on each time slice. Far from the source the propagator is smaller than the solver's tolerance, and the residual on
+//! the whole lattice does not show it.
 
 use lanefield_reference::field::{ComplexNumber, Field, Repeated};
 use lanefield_reference::gauge::Configuration;
@@ -16,9 +16,10 @@ use crate::backend::{Backend, Sum};
 use crate::kernel::prelude::*;
 use crate::operator::ModelChoice;
 
-/// The relative error of ψ on each time slice, estimated in f64 from that of the source on, the largest of the right-hand sides: δψ = M⁻¹ r, of which a slice has
-/// about Σ_t' |r(t')| g(|t − t'|) with g the norms of ψ / |η| on time slices, as of a propagator. (A residual divided by ψ at the same time only says how much is
-/// wrong there, and not how much comes from other times.) [`f64::MAX`] where ψ is 0, or so small or large that its square is out of range.
+/// An estimate of the relative error of ψ on each time slice, starting with that of the source, in f64: the largest of the right-hand sides.
+///
+/// δψ = M⁻¹ r is on a slice about Σ_t' |r(t')| g(|t − t'|), with g the norms of ψ / |η| on time slices, as of a propagator. (The residual divided by
+/// ψ at the same time would miss the errors that come from other times.) The result is [`f64::MAX`] if ψ is 0, or if its square is out of range.
 ///
 /// # Errors
 /// Errors of the backend.
@@ -38,7 +39,7 @@ struct Errors<'a, R> {
     /// The time slice of the source.
     origin: usize,
     solution: &'a [Complex<R>],
-    /// The powers of two of the right-hand sides, without which squares of very small or large numbers leave the range.
+    /// The powers of two that scale the right-hand sides, without which squares of very small or large numbers would be out of range.
     powers: &'a [i32],
 }
 
@@ -66,7 +67,7 @@ impl<B: Backend, R: Vectors> OperatorsTask<B, R> for Errors<'_, R> {
         operator.apply(&mut image, &backend.upload(psi)?, Dagger::No)?;
         let image = backend.download(&image)?.try_to_site_order()?;
         let mut largest = vec![0.0_f64; configuration.extents().global()[3]];
-        // Norms on the time slices, from the source on: of what the parts of a complex number at each site add up to.
+        // Norms on the time slices, starting with that of the source: at each site, of the sum of the parts of a complex number.
         let norms = |squares: &(dyn Fn(usize) -> Complex<f64> + Sync)| -> Result<Vec<[f64; 2]>, SolveError> {
             let field =
                 Field::from_sites(lattice, Sites::Full, ComplexNumber, |site, object| object[0] = squares(site))?;
@@ -83,11 +84,11 @@ impl<B: Backend, R: Vectors> OperatorsTask<B, R> for Errors<'_, R> {
             let source = norms(&|site| of_site(site).map(|w| Complex::from(eta(w).norm_sqr())).sum())?;
             let source = source.iter().map(|[eta, _]| eta * eta).sum::<f64>().sqrt();
             let times = left.len();
-            // The larger of both ways around the lattice, of which a fixed boundary leaves one.
+            // The larger of both ways around the lattice; with a fixed boundary there is one.
             let after = |time: usize| left[time][1].max(left[(times - time) % times][1]);
             for (t, largest) in largest.iter_mut().enumerate() {
                 let error: f64 = (0..times).map(|from| left[from][0] * after(t.abs_diff(from))).sum();
-                // Numbers whose squares are out of range have no digits that could be known of.
+                // Numbers whose squares are out of range have no known digits.
                 let norm2 = left[t][1] * left[t][1];
                 if source > 0.0 && !norm2.is_normal() {
                     *largest = f64::MAX;

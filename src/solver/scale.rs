@@ -1,5 +1,5 @@
-//! Sources whose numbers are so small or so large that |b|² would underflow or overflow: each right-hand side is multiplied by a power of two of its own for
-//! the solve, and its solution is divided by it, which changes no bit of any number that is not itself out of range.
+//! Scaling of sources with numbers so small or so large that |b|² would underflow or overflow. For the solve, each right-hand side is multiplied by
+//! its own power of two, and its solution is divided by it. This changes no bit of a number that is not itself out of range.
 
 use std::borrow::Cow;
 
@@ -15,13 +15,14 @@ use crate::backend::Backend;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Scale(i32);
 
-/// The largest exponent of a source's largest number that is left as it is, where all is in f64: |r|² of a solve to 1e-16 is a normal number.
+/// If the largest number of a source has an exponent up to this, the source is not scaled. For solves that are all in f64: |r|² of a solve to 1e-16
+/// is then a normal number.
 const MOST_IN_F64: i32 = 300;
-/// The same where some numbers are in f32.
+/// The same if some numbers are in f32.
 const MOST_IN_F32: i32 = 40;
 
 impl Scale {
-    /// That of a right-hand side with that largest number, for a solve that returns `R`.
+    /// The scale of a right-hand side with this largest number, for a solve that returns `R`.
     fn of<R: Real>(largest: f64, is_mixed: bool) -> Self {
         let most = if R::BITS == 64 && !is_mixed { MOST_IN_F64 } else { MOST_IN_F32 };
         match ilogb(largest) {
@@ -32,18 +33,18 @@ impl Scale {
     }
 }
 
-/// The scale of each right-hand side, whose words alternate at each site.
+/// The scale of each right-hand side; their words alternate at each site.
 pub(super) struct Scales {
     scales: Vec<Scale>,
-    /// Of one right-hand side at a site.
+    /// Words of one right-hand side at a site.
     words: usize,
 }
 
 impl Scales {
-    /// Those of `count` right-hand sides of `words` words a site, of which the sites are read that `is_read` names.
+    /// The scales of `count` right-hand sides with `words` words per site. Only the sites that `is_read` selects are read.
     ///
     /// # Errors
-    /// [`SolveError::Source`] for a number that is not finite; what the backend reports.
+    /// [`SolveError::Source`] if a number is not finite; backend errors.
     pub(super) fn of<R: Real, B: Backend>(
         backend: &B,
         eta: &[Complex<f64>],
@@ -66,12 +67,12 @@ impl Scales {
         Ok(Self { scales, words })
     }
 
-    /// The power of two of right-hand side `rhs`; where one source has several solutions, that of the source.
+    /// The power of two of right-hand side `rhs`; if one source has several solutions, that of the source.
     pub(super) fn power(&self, rhs: usize) -> i32 {
         self.scales[rhs % self.scales.len()].0
     }
 
-    /// Numbers in site order, each times 2 to the power of its right-hand side times `sign`, rounded once.
+    /// Numbers in site order, each multiplied by 2 to the power of its right-hand side times `sign`, rounded once.
     fn times<'a, R: Real>(&self, numbers: &'a [Complex<R>], sign: i32) -> Cow<'a, [Complex<R>]> {
         if self.scales.iter().all(|scale| scale.0 == 0) {
             return Cow::Borrowed(numbers);
@@ -86,12 +87,12 @@ impl Scales {
         Cow::Owned(scaled)
     }
 
-    /// The source that is solved for.
+    /// The scaled source, for which the solve runs.
     pub(super) fn apply<'a>(&self, eta: &'a [Complex<f64>]) -> Cow<'a, [Complex<f64>]> {
         self.times(eta, 1)
     }
 
-    /// The solutions of the source that was given.
+    /// The solutions for the original source.
     ///
     /// # Errors
     /// [`SolveError::Range`] for numbers that overflow in `R`.
@@ -119,16 +120,16 @@ impl Scales {
     }
 }
 
-/// Solutions of a source as it was given.
+/// Solutions for the original source.
 pub(super) struct Undone<R> {
     pub returned: Vec<Complex<R>>,
-    /// Them, multiplied as the source was; left out if it was not.
+    /// The same, multiplied by the scales again; `None` if the source was not scaled.
     pub again: Option<Vec<Complex<R>>>,
-    /// Of each right-hand side a number, as it was multiplied, that lost digits since it became subnormal.
+    /// For each right-hand side: a number, as scaled, that lost digits because it became subnormal.
     pub lossy: Vec<Option<f64>>,
 }
 
-/// The largest number of each right-hand side; NaN where one is.
+/// The largest number of each right-hand side; NaN if there is one.
 pub(super) fn largest_of<R: Real>(
     eta: &[Complex<R>],
     (rhs, words): (usize, usize),

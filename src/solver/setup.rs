@@ -1,4 +1,4 @@
-//! What is solved, and by which recurrence.
+//! What is solved, and by which method.
 
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::Vectors;
@@ -7,7 +7,7 @@ use lanefield_reference::layout::{Checkerboard, LaneChoice, Lattice, LatticeOpti
 use super::SolverParams;
 use crate::operator::WilsonParameters;
 
-/// Whether the even-odd Schur complement or the operator itself is solved.
+/// Whether to solve the even-odd Schur complement or the operator itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Preconditioning {
     /// Mpc on the odd sites: about half the iterations, at half the cost each.
@@ -17,17 +17,17 @@ pub enum Preconditioning {
     None,
 }
 
-/// The recurrence.
+/// The method of a solve.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Method {
-    /// Conjugate gradients, on the normal equations unless the operator is positive.
+    /// Conjugate gradients, on the normal equations unless the operator is positive definite.
     #[default]
     ConjugateGradients,
-    /// The same of all right-hand sides in one block: each searches in the directions of all.
+    /// Conjugate gradients on all right-hand sides in one block: each uses the search directions of all.
     BlockConjugateGradients,
-    /// Conjugate gradients in f64 with reliable updates of a recurrence in f32; only in f64.
+    /// Conjugate gradients in f64 with reliable updates of a recurrence in f32; only for solutions in f64.
     MixedF32,
-    /// The same with half precision.
+    /// The same with a recurrence in half precision.
     MixedHalf,
     /// BiCGStab, on the operator itself.
     BiCgStab,
@@ -38,13 +38,13 @@ pub enum Method {
 pub struct Solve<M> {
     /// The operator.
     pub operator: M,
-    /// Even-odd or not.
+    /// Whether to use even-odd preconditioning.
     pub preconditioning: Preconditioning,
-    /// The recurrence.
+    /// The method.
     pub method: Method,
     /// When to stop.
     pub params: SolverParams,
-    /// Lane width.
+    /// The lane width.
     pub lanes: LaneChoice,
 }
 
@@ -52,10 +52,10 @@ pub struct Solve<M> {
 pub type WilsonSolve = Solve<WilsonParameters>;
 
 impl<M> Solve<M> {
-    /// The lattice of fields of precision `R` as the solve lays it out.
+    /// The lattice with the layout that the solve uses for fields in precision `R`.
     ///
     /// # Errors
-    /// [`LayoutError`] where it does not fit.
+    /// [`LayoutError`] if this layout does not fit the lattice.
     pub fn lattice<R: Vectors>(&self, configuration: &Configuration) -> Result<Lattice, LayoutError> {
         let checkerboard = match self.preconditioning {
             Preconditioning::EvenOdd => Checkerboard::RedBlack,

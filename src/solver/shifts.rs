@@ -1,5 +1,5 @@
-//! A solve with shifts, from configuration and source to the solutions: (A + σ) ψ = η for each of several σ, where A is what conjugate gradients solve for an
-//! operator M, in one Krylov space for all. The true residual of each is computed in f64 at the end, with an operator made anew.
+//! A solve with shifts, from configuration and source to the solutions: (A + σ) ψ = η for several σ in one Krylov space, where A is the operator
+//! that conjugate gradients invert for M. The true residual of each solution is computed in f64 at the end, with an operator that is created again.
 
 use lanefield_reference::field::{Field, Repeated, list_of};
 use lanefield_reference::gauge::Configuration;
@@ -19,14 +19,18 @@ use crate::backend::{Backend, FieldOn, Sum};
 use crate::kernel::prelude::*;
 use crate::operator::{ActsOn as _, DynOperator, ModelChoice, Operator as _, Shifted, System};
 
-/// Solves (A + σ) ψ = η for each σ of `shifts`. A is what conjugate gradients solve for M: without preconditioning M†M on all sites, by even-odd Mpc†Mpc on the odd
-/// sites, of which alone η is then read, while ψ is zero on the even ones; M or Mpc itself where that is Hermitian and positive definite, as Mpc of staggered
-/// fermions, mass² − Doe Deo. `eta` is in site order over the whole lattice, in f64, and is rounded to `R`. The report has a right-hand side for each shift, in
-/// their order; the solution has the words of all of them at each site. The recurrence is shown to `watcher`, and goes on from the state `resume` where there is one.
+/// Solves (A + σ) ψ = η for each σ of `shifts`. A is the operator that conjugate gradients invert for M:
+///
+/// - without preconditioning, M†M on all sites;
+/// - with even-odd preconditioning, Mpc†Mpc on the odd sites. Only η on the odd sites is then read, and ψ is zero on the even ones;
+/// - M or Mpc itself if it is Hermitian and positive definite, like Mpc of staggered fermions, mass² − Doe Deo.
+///
+/// `eta` is in site order over the whole lattice, in f64, and is rounded to `R`. The report has a right-hand side for each shift, in their order;
+/// the solution has the words of all of them at each site. `watcher` sees the recurrence, which resumes from the state `resume` if there is one.
 ///
 /// # Errors
-/// [`SolveError`], also when a true residual exceeds ten times the tolerance, and when memory lost bits; a source of several right-hand sides, and other methods than
-/// conjugate gradients.
+/// [`SolveError`], also if a true residual exceeds ten times the tolerance, if memory lost bits, if the source has several right-hand sides, and for
+/// methods other than conjugate gradients.
 pub fn solve_with_shifts<R: Vectors, B: Backend, M: ModelChoice>(
     backend: &B,
     configuration: &Configuration,
@@ -44,7 +48,7 @@ pub fn solve_with_shifts<R: Vectors, B: Backend, M: ModelChoice>(
     )
 }
 
-/// A solve with the operators of any model.
+/// A solve with shifts, for the operators of any model.
 struct SolvingWithShifts<'a> {
     eta: &'a [Complex<f64>],
     shifts: &'a [f64],
@@ -87,7 +91,7 @@ impl<B: Backend, R: Vectors> OperatorsTask<B, R> for SolvingWithShifts<'_> {
     }
 }
 
-/// What is solved for.
+/// The right-hand side, and its layout.
 struct ShiftedSource<'a, K> {
     eta: &'a [Complex<f64>],
     one: K,
@@ -97,7 +101,7 @@ struct ShiftedSource<'a, K> {
 }
 
 impl<K: Repeated> ShiftedSource<'_, K> {
-    /// Numbers in site order as a field that an operator acts on: the words from `first` on of each site's `words`.
+    /// Numbers in site order as a field on which an operator acts: from each site's `words` words, those from `first` on.
     fn on<R: Vectors, S: Real, B: Backend>(
         &self,
         operator: &DynOperator<'_, B, R, K>,
@@ -111,7 +115,7 @@ impl<K: Repeated> ShiftedSource<'_, K> {
         Ok(operator.backend().upload(field)?)
     }
 
-    /// The solutions in site order, by an operator M.
+    /// Solves with an operator M; the solutions are in site order.
     fn solve<R: Vectors, B: Backend>(
         &self,
         operator: &mut DynOperator<'_, B, R, K>,
@@ -138,7 +142,7 @@ impl<K: Repeated> ShiftedSource<'_, K> {
                 site[number * words..][..words].copy_from_slice(psi);
             }
         }
-        // What is done once an iteration, and the update of each shift that goes on.
+        // The work of each iteration, and the update of each shift that has not converged.
         let updates = infos.iter().map(|info| info.iterations as u64).sum::<u64>();
         let numbers = system.words(system.sites());
         let beside = applications * (ITERATION_FLOPS - UPDATE_FLOPS) + updates * UPDATE_FLOPS;
@@ -174,7 +178,7 @@ impl<K: Repeated> ShiftedSource<'_, K> {
     }
 }
 
-/// Floating-point operations a complex word of an update of a shift.
+/// Floating-point operations per complex word in the update of a shift.
 const UPDATE_FLOPS: u64 = 8;
-/// Fields that it reads or writes.
+/// Fields that the update reads or writes.
 const UPDATE_FIELDS: u64 = 5;

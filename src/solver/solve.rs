@@ -1,5 +1,5 @@
-//! A solve from configuration and source to solution: any operator, even-odd preconditioned or not, in any of the solvers, with the true
-//! residual computed in f64 at the end.
+//! A solve from configuration and source to solution: any operator, with or without even-odd preconditioning, by any method, with the true residual
+//! computed in f64 at the end.
 
 use std::time::{Duration, Instant};
 
@@ -26,48 +26,50 @@ use super::{
 use crate::backend::{Backend, FieldOn, Memory};
 use crate::operator::{ActsOn as _, DynOperator, Makes, ModelChoice, Operator as _, SchurComplement, System};
 
-/// Solutions, and what they took.
+/// Solutions, and the cost of the solve.
 #[derive(Clone, Debug)]
 pub struct SolveReport<R> {
     /// ψ with M ψ = η, in site order; the words of all right-hand sides at each site.
     pub solution: Vec<Complex<R>>,
-    /// Of the solution that was checked ([`Self::require_intact`]).
+    /// Checksum of the solution that was checked ([`Self::require_intact`]).
     checksum: Checksum,
-    /// Each right-hand side.
+    /// One entry per right-hand side.
     pub rhs: Vec<SolvedRhs>,
-    /// Wall time of the recurrence, in seconds, without that of building kernels.
+    /// Wall time of the recurrence in seconds, without the time to build kernels.
     pub seconds: f64,
-    /// Wall time of building kernels, in seconds, from the start to the check of the solution; with the first run of each on PoCL, which compiles it then.
+    /// Wall time in seconds to build kernels, from the start to the check of the solution. On PoCL it includes the first run of each kernel, which
+    /// compiles it.
     pub building: f64,
     /// Floating-point operations of the recurrence.
     pub flops: u64,
-    /// Bytes that the recurrence has to move at least.
+    /// Least number of bytes that the recurrence moves.
     pub bytes: u64,
-    /// The lattice as it was laid out.
+    /// The lattice with the layout that was used.
     pub lattice: Lattice,
-    /// Why the true residuals could not be computed, if they could not: the device had no room for the operator in f64, say.
+    /// Why the true residuals could not be computed, if so: for example, the device had no room for the operator in f64.
     pub unchecked: Option<String>,
-    /// The estimated relative error of ψ on each time slice, from that of the source on, the largest of the right-hand sides (`docs/spectrum.md`). Of
-    /// propagators alone; empty where it could not be computed.
+    /// The estimated relative error of ψ on each time slice, starting with that of the source: the largest of the right-hand sides
+    /// (`docs/spectrum.md`). Only for propagators; empty if it could not be computed.
     pub relative_errors: Vec<f64>,
 }
 
-/// One solution.
+/// The result for one right-hand side.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SolvedRhs {
     /// Iterations and history of the system that was solved.
     pub info: SolverInfo,
-    /// |b − Aψ| / |b| of that system, computed anew in f64; NaN where it could not be computed.
+    /// |b − Aψ| / |b| of that system, recomputed in f64; NaN if it could not be computed.
     pub true_residual: f64,
-    /// |η − Mψ| / |η| on the full lattice, in f64; NaN where it could not be computed.
+    /// |η − Mψ| / |η| on the full lattice, in f64; NaN if it could not be computed.
     pub solution_residual: f64,
-    /// The power of two that the source was multiplied by for the solve, and with it the squares of the history twice; 0 unless its numbers are so
-    /// small or so large that |b|² would not be a number of f64. The solution is that of the source as given.
+    /// The exponent of the power of two by which the source was multiplied for the solve; the history is scaled by its square. It is 0 unless the
+    /// numbers are so small or so large that |b|² would be out of the range of f64. The solution is for the original source.
     pub source_scale: i32,
 }
 
 impl<R: Vectors> SolveReport<R> {
-    /// Of the solutions of the source as it was multiplied. `check` finds the residuals of such solutions: of those that are returned, multiplied again.
+    /// Creates a report from the solutions of the scaled source. `check` computes the residuals of such solutions; it is called with the returned
+    /// ones, scaled again.
     ///
     /// # Errors
     /// [`SolveError::Range`], [`SolveError::TrueResidual`], [`SolveError::EvenSites`] and [`SolveError::Changed`].
@@ -135,7 +137,7 @@ impl<R> SolveReport<R> {
         }
     }
 
-    /// With other numbers in place of the solution, which were made of it.
+    /// Replaces the solution by numbers that were computed from it.
     #[must_use]
     pub fn with_solution(self, solution: Vec<Complex<R>>) -> Self
     where
@@ -144,17 +146,17 @@ impl<R> SolveReport<R> {
         Self { checksum: checksum(&solution), solution, ..self }
     }
 
-    /// Iterations and history of the first right-hand side: of the only one, where there is no batch.
+    /// Iterations and history of the first right-hand side, which is the only one unless there is a batch.
     pub fn info(&self) -> &SolverInfo {
         &self.rhs[0].info
     }
 }
 
-/// Solves M ψ = η for each right-hand side of η. `eta` is in site order over the whole lattice, the words of all right-hand
-/// sides at each site, in f64, and is rounded to `R`. The recurrence is shown to `watcher`, and goes on from the state `resume` where there is one.
+/// Solves M ψ = η for each right-hand side of η. `eta` is in site order over the whole lattice, with the words of all right-hand sides at each
+/// site. It is in f64, and is rounded to `R`. `watcher` sees the recurrence.
 ///
 /// # Errors
-/// [`SolveError`], also when a true residual exceeds ten times the tolerance, and when memory lost bits.
+/// [`SolveError`], also if a true residual exceeds ten times the tolerance, and if memory lost bits.
 pub fn solve<R: Vectors, B: Backend, M: ModelChoice>(
     backend: &B,
     configuration: &Configuration,
@@ -165,7 +167,7 @@ pub fn solve<R: Vectors, B: Backend, M: ModelChoice>(
     solve_from(backend, configuration, eta, solve, &mut watcher, None)
 }
 
-/// [`solve`], from a saved state on where there is one.
+/// Like [`solve`]; resumes from a saved state, if there is one.
 ///
 /// # Errors
 /// As [`solve`]; [`SolverError::WrongState`].
@@ -180,10 +182,10 @@ pub fn solve_from<R: Vectors, B: Backend, M: ModelChoice>(
     solve_deflated(backend, configuration, eta, solve, None, watcher, resume)
 }
 
-/// [`solve_from`], from the guess Σ v ⟨v, b⟩ / λ of some eigenpairs of what is solved, where there are any.
+/// Like [`solve_from`], from the guess Σ v ⟨v, b⟩ / λ if there are eigenpairs of the system.
 ///
 /// # Errors
-/// As [`solve_from`]; [`SolveError::NoDeflation`], and [`SolveError::Deflation`] for those of another lattice or operator.
+/// As [`solve_from`]; [`SolveError::NoDeflation`]; [`SolveError::Deflation`] for eigenpairs of another lattice or operator.
 pub fn solve_deflated<R: Vectors, B: Backend, M: ModelChoice>(
     backend: &B,
     configuration: &Configuration,
@@ -196,7 +198,7 @@ pub fn solve_deflated<R: Vectors, B: Backend, M: ModelChoice>(
     with_operators::<R, _, _, _>(backend, configuration, solve, Solving { eta, deflation, watched: (watcher, resume) })
 }
 
-/// A solve with the operators of any model.
+/// A solve for the operators of any model.
 struct Solving<'a> {
     eta: &'a [Complex<f64>],
     deflation: Option<&'a Eigenpairs>,
@@ -244,7 +246,7 @@ impl<B: Backend, R: Vectors> OperatorsTask<B, R> for Solving<'_> {
     }
 }
 
-/// Refuses solutions whose true residual is far from the tolerance.
+/// Rejects solutions whose true residual is far above the tolerance.
 fn refuse_wrong<R: Vectors>(
     rhs: &mut [SolvedRhs],
     tolerance: f64,
@@ -258,7 +260,7 @@ fn refuse_wrong<R: Vectors>(
         return Err(SolveError::Range { rhs: number, value, power: -rhs.source_scale, precision: R::NAME });
     }
     if rhs.info.source_norm2 == 0.0 {
-        // A source that is not 0, of whose system the right-hand side is 0, or so small that its square is.
+        // The source is not 0, but the right-hand side of its system is, or its square is.
         return Err(SolverError::Underflow { source_norm2: 0.0 }.into());
     }
     Err(SolveError::TrueResidual {
@@ -271,7 +273,7 @@ fn refuse_wrong<R: Vectors>(
     })
 }
 
-/// Refuses solutions on the even sites that are not what rounded arithmetic makes of those on the odd ones, but for those that became subnormal.
+/// Rejects solutions whose even sites are not what rounded arithmetic computes from the odd ones, except numbers that became subnormal.
 fn refuse_wrong_even<R: Real>(
     residuals: &[Residuals],
     rhs: &mut [SolvedRhs],
@@ -288,10 +290,10 @@ fn refuse_wrong_even<R: Real>(
     })
 }
 
-/// How many roundings the residual on the even sites may have; at most two were seen.
+/// The largest allowed residual on the even sites, in roundings; at most two were observed.
 const MOST_ROUNDINGS: f64 = 32.0;
 
-/// What a recurrence took.
+/// The cost and the history of a recurrence.
 pub(super) struct Ran {
     pub(super) infos: Vec<SolverInfo>,
     pub(super) seconds: f64,
@@ -299,10 +301,10 @@ pub(super) struct Ran {
     pub(super) bytes: u64,
 }
 
-/// A solution in site order, and what it took.
+/// A solution in site order, and its cost.
 pub(super) type SolvedSystem<R> = (Vec<Complex<R>>, Ran);
 
-/// A solution of mixed precision, which is f64, in the precision that was asked for: f64.
+/// Converts a solution of mixed precision, which is f64, to the requested precision, which is also f64.
 fn in_precision<R: Vectors>((solution, ran): SolvedSystem<f64>) -> Result<SolvedSystem<R>, FieldError> {
     let numbers = solution.iter().map(|c| Complex::new(R::from_f64(c.re), R::from_f64(c.im)));
     Ok((list_of(|| "a solution in site order".to_owned(), solution.len(), numbers)?, ran))
@@ -311,7 +313,7 @@ fn in_precision<R: Vectors>((solution, ran): SolvedSystem<f64>) -> Result<Solved
 pub(super) type Watched<'a> = (&'a mut dyn Watcher, Option<&'a SavedState>);
 
 impl<B: Backend, R: Vectors, K: Repeated> Operators<'_, B, R, K> {
-    /// The solution in site order, by a recurrence in one precision.
+    /// The solution in site order, with the recurrence in one precision.
     fn run(
         &self,
         source: &SolveSource<'_, K>,
@@ -329,7 +331,7 @@ impl<B: Backend, R: Vectors, K: Repeated> Operators<'_, B, R, K> {
         }
     }
 
-    /// The same by a recurrence in `S` inside f64.
+    /// The same, with the recurrence in `S` within a solve in f64.
     fn run_mixed<S: Vectors>(
         &self,
         low: &dyn Makes<B, S, K>,
@@ -359,7 +361,7 @@ impl<B: Backend, R: Vectors, K: Repeated> Operators<'_, B, R, K> {
         }
     }
 
-    /// The residuals of a solution: the operator is made anew, in f64.
+    /// The residuals of a solution, with an operator that is created again in f64.
     fn check(&self, source: &SolveSource<'_, K>, solution: &[Complex<R>]) -> Checked {
         let (lattice, backend) = (self.how.lattice::<f64>(self.configuration)?, self.backend_in_f64);
         match self.how.preconditioning {
@@ -374,7 +376,7 @@ impl<B: Backend, R: Vectors, K: Repeated> Operators<'_, B, R, K> {
 }
 
 impl<K: Repeated> SolveSource<'_, K> {
-    /// The solution on all sites of M.
+    /// The solution of M on all sites.
     fn on_all_sites<R: Vectors, B: Backend>(
         &self,
         backend: &B,
@@ -390,7 +392,7 @@ impl<K: Repeated> SolveSource<'_, K> {
         Ok((backend.download(&psi)?.try_to_site_order()?, ran))
     }
 
-    /// The solution on the odd sites of Mpc, and from it that on the even ones.
+    /// The solution of Mpc on the odd sites, and from it the solution on the even ones.
     fn by_even_and_odd<R: Vectors, B: Backend>(
         &self,
         backend: &B,
@@ -415,7 +417,7 @@ impl<K: Repeated> SolveSource<'_, K> {
         Ok((solution, ran))
     }
 
-    /// The recurrence from its guess, or from where it was left, timed.
+    /// Runs the recurrence from its guess or its saved state, and times it.
     fn iterate<R: Vectors, B: Backend>(
         &self,
         system: &mut DynOperator<'_, B, R, K>,
@@ -429,7 +431,7 @@ impl<K: Repeated> SolveSource<'_, K> {
         Ok((psi, ran))
     }
 
-    /// The solutions, what each right-hand side took, applications of the operator an iteration, and the watch that was started.
+    /// The solutions, the info of each right-hand side, the number of operator applications per iteration, and the watch that was started.
     fn by_recurrence<R: Vectors, B: Backend>(
         &self,
         system: &mut DynOperator<'_, B, R, K>,
@@ -467,7 +469,7 @@ impl<K: Repeated> SolveSource<'_, K> {
         Ok(((psi, vec![info]), applications, watch))
     }
 
-    /// The eigenvectors of a system on its backend, where there are any.
+    /// The eigenvectors of a system on its backend, if there are any.
     fn deflation_of<R: Vectors, B: Backend>(
         &self,
         system: &DynOperator<'_, B, R, K>,
@@ -497,10 +499,10 @@ impl<K: Repeated> SolveSource<'_, K> {
     }
 }
 
-/// Solutions with what each took, applications of the operator an iteration, and the watch that was started.
+/// Solutions with the info of each, the number of operator applications per iteration, and the watch that was started.
 type Recurred<B, R, K> = (BatchSolution<B, R, K>, u64, Watch);
 type Iterated<B, R, K> = (FieldOn<B, R, K>, Ran);
-/// Solves a system with a right-hand side.
+/// Solves a system for its right-hand sides.
 type Iterate<'a, B, R, K> =
     &'a mut dyn FnMut(&mut DynOperator<'_, B, R, K>, &FieldOn<B, R, K>) -> Result<Iterated<B, R, K>, SolveError>;
 
@@ -515,14 +517,14 @@ impl Watch {
         Self { start: Instant::now(), building: backend.building() }
     }
 
-    /// Since the start, without building kernels.
+    /// Time since the start, without building kernels.
     pub(super) fn seconds<B: Memory>(&self, backend: &B) -> f64 {
         let building = backend.building() - self.building;
         self.start.elapsed().saturating_sub(building).as_secs_f64()
     }
 }
 
-/// Runs a recurrence from its start, or from where it was left.
+/// Runs a recurrence from its start or from its saved state.
 pub(super) fn go(recurrence: &mut dyn Recurrence, (watcher, resume): Watched<'_>) -> Result<(), SolverError> {
     if let Some(state) = resume {
         recurrence.restore(state)?;
@@ -531,7 +533,7 @@ pub(super) fn go(recurrence: &mut dyn Recurrence, (watcher, resume): Watched<'_>
 }
 
 impl Ran {
-    /// `applications` of the operator an iteration, each with its vector operations. The updates of mixed precision are not counted.
+    /// The cost for `applications` of the operator per iteration, each with its vector operations. The updates of mixed precision are not counted.
     fn new<R: Vectors, B: Backend, K: Repeated>(
         operator: &DynOperator<B, R, K>,
         applications: u64,
@@ -549,8 +551,8 @@ impl Ran {
     }
 }
 
-/// Floating-point operations a complex word of an iteration beside the operator: an inner product, an axpy with norm, and the double
-/// update, 4 for each fused multiply-add or product with sum (8 for the complex inner product).
+/// Floating-point operations per complex word of an iteration, without the operator: an inner product, an axpy with norm, and the double update. A
+/// fused multiply-add and a product with sum count as 4, the complex inner product as 8.
 pub(super) const ITERATION_FLOPS: u64 = 8 + 8 + 8;
-/// Fields read or written in an iteration beside the operator: 2 by the inner product, 3 by axpy with norm, 5 by the update.
+/// Fields read or written in an iteration, without the operator: 2 by the inner product, 3 by axpy with norm, 5 by the update.
 pub(super) const ITERATION_FIELDS: u64 = 10;

@@ -1,4 +1,4 @@
-//! Why a solve from configuration and source failed.
+//! Errors of a solve from configuration and source.
 
 use lanefield_reference::field::FieldError;
 use lanefield_reference::layout::LayoutError;
@@ -18,8 +18,8 @@ pub enum SolveError {
     Recurrence(#[from] SolverError),
     #[error(
         "the true residual is {true_residual:.3e}, over ten times the tolerance {tolerance:e}, though the recurrence says \
-         {recurrence:.3e} after {iterations} iterations: rounding has the better of {precision}; \
-         ask for less{}", if *precision == "f64" { "" } else { ", or use f64" }
+         {recurrence:.3e} after {iterations} iterations: the rounding of {precision} limits the accuracy; \
+         use a larger tolerance{}", if *precision == "f64" { "" } else { ", or f64" }
     )]
     TrueResidual {
         true_residual: f64,
@@ -29,28 +29,28 @@ pub enum SolveError {
         iterations: usize,
         history: Vec<f64>,
     },
-    #[error("a source of {length} complex numbers has no whole number of right-hand sides of {of_one} each")]
+    #[error("a source of {length} complex numbers is not a whole number of right-hand sides of {of_one} each")]
     RightHandSides { length: usize, of_one: usize },
     #[error(
-        "{method:?} takes one right-hand side, not {rhs}: solve them one by one, or by (block) conjugate gradients"
+        "{method:?} accepts one right-hand side, not {rhs}: solve them one by one, or use (block) conjugate gradients"
     )]
     NoBatch { method: Method, rhs: usize },
     #[error(
-        "{method:?} solves the operator itself, and the eigenvectors are of what conjugate gradients solve: use these, or no deflation"
+        "{method:?} solves the operator itself, but the eigenvectors belong to the system of conjugate gradients: use that method, or no deflation"
     )]
     NoDeflation { method: Method },
     #[error(transparent)]
     Deflation(Box<EigenError>),
     #[error(
-        "a solve with shifts takes one right-hand side of {of_one} complex numbers, not a source of {length}: solve them one by one"
+        "a solve with shifts accepts one right-hand side of {of_one} complex numbers, not a source of {length}: solve them one by one"
     )]
     OneRightHandSide { length: usize, of_one: usize },
-    #[error("{method:?} takes no shifts: solve for each by itself, or by conjugate gradients")]
+    #[error("{method:?} does not accept shifts: solve for each shift separately, or use conjugate gradients")]
     NoShifts { method: Method },
     #[error("mixed precision computes solutions in f64, not in {precision}")]
     NotMixed { precision: &'static str },
     #[error(
-        "on the even sites the solution leaves a residual of {residual:.3e} of its terms, and rounding at most {bound:.3e}: memory, or the device, lost \
+        "on the even sites the residual is {residual:.3e} of its terms, and rounding explains at most {bound:.3e}: memory, or the device, lost \
          bits; solve again, and test the memory"
     )]
     EvenSites { residual: f64, bound: f64, history: Vec<f64> },
@@ -89,7 +89,7 @@ impl From<LayoutError> for SolveError {
 }
 
 impl SolveError {
-    /// The residual history until the failure, where there is one.
+    /// The residual history up to the failure, if there is one.
     pub fn history(&self) -> Option<&[f64]> {
         match self {
             Self::Recurrence(error) => error.info().map(|info| &info.history[..]),

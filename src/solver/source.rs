@@ -1,4 +1,4 @@
-//! Sources of solves, whichever operator they are of.
+//! Sources of solves, for any operator.
 
 use lanefield_reference::field::{Field, Repeated};
 use lanefield_reference::kernels::Vectors;
@@ -12,19 +12,20 @@ use super::setup::Method;
 use super::solve_error::SolveError;
 use crate::backend::{Backend, FieldOn};
 
-/// A source in site order, and how its system is solved. Not generic in the operator, so that it is compiled once for all that act on `K` objects.
+/// A source in site order, and how its system is solved. It is not generic in the operator, so that it is compiled once for all operators on `K`
+/// objects.
 pub(super) struct SolveSource<'a, K> {
     pub(super) eta: &'a [Complex<f64>],
     pub(super) rhs: usize,
-    /// What fields of one right-hand side hold at a site.
+    /// The object of fields of one right-hand side.
     pub(super) one: K,
-    /// What fields of all hold.
+    /// The object of fields of all right-hand sides.
     pub(super) all: K,
     pub(super) method: Method,
     pub(super) params: SolverParams,
     /// Whether the normal equations are solved.
     pub(super) normal: bool,
-    /// Of what is solved.
+    /// Eigenpairs of the system.
     pub(super) deflation: Option<&'a Eigenpairs>,
 }
 

@@ -1,4 +1,4 @@
-//! Watchers for long runs: several at once, checkpoints, and a record of a solve with its replay.
+//! Watchers for long runs: several together, checkpoints, and a record of a solve with its replay.
 
 use std::path::PathBuf;
 
@@ -17,12 +17,12 @@ use crate::io::checkpoint;
 use crate::io::identity::Identity;
 use crate::io::record::{Entry, RecordError, RecordReader, RecordWriter};
 
-/// Several watchers, in turn.
+/// Several watchers, called one after the other.
 #[derive(Default)]
 pub struct Watchers<'a>(Vec<&'a mut dyn Watcher>);
 
 impl<'a> Watchers<'a> {
-    /// Adds one, if there is one.
+    /// Adds a watcher, if there is one.
     #[must_use]
     pub fn with(mut self, watcher: Option<&'a mut impl Watcher>) -> Self {
         self.0.extend(watcher.map(|watcher| watcher as &mut dyn Watcher));
@@ -55,22 +55,23 @@ fn stop(error: impl std::error::Error + Send + Sync + 'static) -> Stopped {
     Stopped(Box::new(error))
 }
 
-/// Writes a checkpoint every so many iterations, and when no more are allowed. That one cannot be written, because the disk is full say, does not end the solve: the one before stays.
+/// Writes a checkpoint each time `every` iterations are done, and at the maximum number of iterations. If one cannot be written, for example because
+/// the disk is full, the solve continues, and the previous one stays.
 pub struct Checkpoints {
-    /// The file, which is replaced each time.
+    /// The path of the file, which is replaced each time.
     pub path: PathBuf,
-    /// Iterations from one to the next; 0 writes none.
+    /// Number of iterations between checkpoints; 0 writes none.
     pub every: usize,
-    /// The solve.
+    /// The identity of the solve.
     pub identity: Identity,
     /// The ranks that run it.
     pub lattice: WholeLattice,
-    /// Is told why a checkpoint was not written.
+    /// Called with the reason if a checkpoint could not be written.
     pub warn: fn(&WriteError),
 }
 
 impl Checkpoints {
-    /// Writes a checkpoint now; false if it could not be written.
+    /// Writes a checkpoint now. Returns false if it could not be written.
     pub fn write(&self, recurrence: &dyn Recurrence) -> Result<bool, BackendError> {
         let state = recurrence.save()?;
         let written = checkpoint::write(&self.path, &self.identity, &state, &self.lattice);
@@ -96,7 +97,7 @@ impl Watcher for Checkpoints {
     }
 }
 
-/// What a recurrence shows, as entries of a record.
+/// A scalar as an entry of a record.
 fn scalar_entry(scalar: WatchedScalar) -> Entry {
     let WatchedScalar { iteration, rhs, quantity, value } = scalar;
     Entry::Scalar { iteration, rhs, quantity: quantity.to_owned(), bits: format!("{:016x}", value.to_bits()) }
@@ -112,17 +113,17 @@ fn field_entries(recurrence: &dyn Recurrence, lattice: &WholeLattice) -> Result<
     state.fields.iter().map(entry).collect::<Result<_, _>>().map_err(|error: CommError| stop(error))
 }
 
-/// The first multiple of `every` behind a number; of 0 there is none.
+/// The first multiple of `every` above a number; `usize::MAX` if `every` is 0.
 fn next_multiple(number: usize, every: usize) -> usize {
     number.checked_div(every).map_or(usize::MAX, |times| (times + 1) * every)
 }
 
-/// Whether the fields of a state belong into the record: at first, and every so many iterations.
+/// Whether the record has the fields of this state: at the start, and each time `every` iterations are done.
 fn has_fields(recurrence: &dyn Recurrence, every: usize) -> bool {
     recurrence.info().iterations.is_multiple_of(every.max(1))
 }
 
-/// What the last line of a record says of a solve, beside its iterations.
+/// The content of the last line of a record, except for the number of iterations.
 #[derive(Clone, Debug)]
 pub struct Digests {
     links: String,
@@ -131,7 +132,7 @@ pub struct Digests {
 }
 
 impl Digests {
-    /// Of the inputs, and of the solution in site order where there is one: of each the part of this rank.
+    /// Digests of the inputs, and of the solution in site order if there is one; on ranks, from the local volume of each.
     pub fn new<R: Real>(
         lattice: &WholeLattice,
         configuration: &Configuration,
@@ -148,9 +149,9 @@ impl Digests {
     }
 }
 
-/// Writes a record. That a line cannot be written, because the disk is full say, does not end the solve: the record breaks off.
+/// Writes a record. If a line cannot be written, for example because the disk is full, the solve continues, and the record ends there.
 pub struct SolveRecorder {
-    /// At rank 0.
+    /// Only on rank 0.
     writer: Option<RecordWriter>,
     lattice: WholeLattice,
     every: usize,
@@ -160,23 +161,23 @@ pub struct SolveRecorder {
 }
 
 impl SolveRecorder {
-    /// Writes to `writer`, which rank 0 of those that run the solve has, with digests of fields every so many iterations. `warn` is told why no more lines are
-    /// written.
+    /// Writes to `writer`, which only rank 0 has, with digests of fields each time `every` iterations are done. `warn` is called with the reason if
+    /// lines can no longer be written.
     pub fn new(writer: Option<RecordWriter>, lattice: WholeLattice, every: usize, warn: fn(&RecordError)) -> Self {
         Self { writer, lattice, every, iterations: 0, warn, breaks_off: false }
     }
 
-    /// Whether a line could not be written, and none after it was.
+    /// Whether the record is incomplete because a line could not be written.
     pub fn breaks_off(&self) -> bool {
         self.breaks_off
     }
 
-    /// Hands all lines so far to the system, of a solve that is broken off.
+    /// Passes all lines so far to the operating system, for a solve that is interrupted.
     pub fn flush(&mut self) {
         self.write(RecordWriter::flush);
     }
 
-    /// Says that the solve has ended.
+    /// Writes the last line, after the solve has ended.
     pub fn finish(&mut self, digests: Digests) {
         let end = digests.after(self.iterations);
         self.write(|writer| writer.push(&end));
@@ -218,22 +219,22 @@ impl Watcher for SolveRecorder {
     }
 }
 
-/// A solve did not go as its record says. Iterations are counted as the record counts them.
+/// A solve differs from its record. Iterations are counted as in the record.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[error("the solve differs from its record {} at line {line}: {}", .path.display(), self.what_differs())]
 pub struct ReplayDifference {
-    /// The record.
+    /// The path of the record.
     pub path: PathBuf,
-    /// The line of the file, from 1: the first that differs, or the one after its end.
+    /// The line number in the file, from 1: the first line that differs, or the one after the last.
     pub line: usize,
-    /// What it says; none where the record ended.
+    /// The entry in the record; `None` if the record ended.
     pub recorded: Option<Entry>,
-    /// What came instead.
+    /// The entry of this solve.
     pub found: Entry,
 }
 
 impl ReplayDifference {
-    /// Both, in words: "|r|² of iteration 3 has the bits …, and in the record …".
+    /// Both in words: "|r|² of iteration 3 has the bits …, and in the record …".
     fn what_differs(&self) -> String {
         let Self { line, recorded, found, .. } = self;
         let Some(recorded) = recorded else {
@@ -252,7 +253,7 @@ impl ReplayDifference {
     }
 }
 
-/// What an entry is about.
+/// The subject of an entry.
 fn what(entry: &Entry) -> String {
     match entry {
         Entry::Scalar { iteration, rhs: 0, quantity, .. } => format!("{quantity} of iteration {iteration}"),
@@ -264,7 +265,7 @@ fn what(entry: &Entry) -> String {
     }
 }
 
-/// A value behind what has it; none where the entry does not say.
+/// A value with its description; `None` if the entry does not have it.
 type WatchedValue<'a> = (String, Option<&'a str>);
 
 /// The values of an entry.
@@ -280,11 +281,11 @@ fn values(entry: &Entry) -> Vec<WatchedValue<'_>> {
     }
 }
 
-/// Compares a solve with its record as it goes, and ends it at the first difference.
+/// Compares a running solve with its record, and stops it at the first difference.
 pub struct Replay {
-    /// At rank 0.
+    /// Only on rank 0.
     reader: Option<RecordReader>,
-    /// Iterations from one set of digests to the next; 0 has none.
+    /// Number of iterations between digests; 0 for none.
     every: usize,
     lattice: WholeLattice,
     iterations: usize,
@@ -292,19 +293,19 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// Compares with `reader`, which rank 0 of those that run the solve has.
+    /// Compares with `reader`, which only rank 0 has.
     pub fn new(reader: Option<RecordReader>, lattice: WholeLattice) -> Result<Self, CommError> {
         let mut every = [reader.as_ref().map_or(0, |reader| reader.every() as i64)];
         lattice.communicator().sum(&mut every)?;
         Ok(Self { reader, every: every[0] as usize, lattice, iterations: 0, compared: 0 })
     }
 
-    /// Lines that were equal.
+    /// Number of lines that were equal.
     pub fn compared(&self) -> usize {
         self.compared
     }
 
-    /// Says that the solve has ended, as the record must.
+    /// Checks that the record ends here too.
     ///
     /// # Errors
     /// [`ReplayDifference`], or [`RecordError`].
@@ -316,7 +317,7 @@ impl Replay {
         let Some(reader) = &mut self.reader else { return Ok(()) };
         let recorded = reader.next_entry().map_err(stop)?;
         if !recorded.as_ref().is_some_and(|recorded| found.agrees_with(recorded)) {
-            // Behind the header.
+            // After the header.
             let (path, line) = (reader.path().to_owned(), self.compared + 2);
             return Err(stop(ReplayDifference { path, line, recorded, found }));
         }

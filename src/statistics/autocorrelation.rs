@@ -2,27 +2,30 @@
 
 use lanefield_reference::exact::ExactSum;
 
-/// The mean of a chain of numbers, with its error and the integrated autocorrelation time of the chain, in steps of it.
+/// The mean of a chain of numbers, with its error and the integrated autocorrelation time in steps of the chain.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Autocorrelation {
     /// The mean.
     pub mean: f64,
-    /// Of the mean: √(2 τ_int · variance / N).
+    /// The error of the mean: √(2 τ_int · variance / N).
     pub error: f64,
-    /// τ_int = 1/2 + Σ ρ(t), 1 ≤ t ≤ window; 1/2 where steps are independent.
+    /// τ_int = 1/2 + Σ ρ(t), 1 ≤ t ≤ window; 1/2 if steps are independent.
     pub time: f64,
-    /// Of τ_int.
+    /// The error of τ_int.
     pub time_error: f64,
-    /// Where the sum ends.
+    /// The last t in the sum.
     pub window: usize,
 }
 
-/// Of Wolff's automatic window: what the decay time is assumed to be of τ_int.
+/// Wolff's parameter S: the assumed ratio of the decay time to τ_int.
 const S: f64 = 1.5;
 
 impl Autocorrelation {
-    /// Of a chain, whose window is the first W at which exp(−W/τ) − τ/√(W N) is negative, τ = S / ln((2 τ_int + 1) / (2 τ_int − 1)), S = 1.5. `None` of fewer
-    /// than ten numbers, of numbers that are all the same, and where half of the chain has no such W: it is too short to tell.
+    /// Analyses a chain with Wolff's automatic window: the first W at which exp(−W/τ) − τ/√(W N) is negative. Here τ = S / ln((2 τ_int + 1) / (2
+    /// τ_int − 1)), S = 1.5.
+    ///
+    /// `None` for fewer than ten numbers, for numbers that are all equal, and if there is no such W in the first half of the chain, which is then
+    /// too short.
     pub fn of(chain: &[f64]) -> Option<Self> {
         let count = chain.len();
         if count < 10 {
@@ -46,7 +49,7 @@ impl Autocorrelation {
             let decay =
                 if sum <= 0.5 { f64::MIN_POSITIVE } else { S / libm::log((2.0 * sum + 1.0) / (2.0 * sum - 1.0)) };
             if libm::exp(-w / decay) - decay / (w * n).sqrt() < 0.0 {
-                // The mean is subtracted, which makes Γ too small.
+                // Subtracting the mean makes Γ too small.
                 let time = sum * (1.0 + (2.0 * w + 1.0) / n);
                 let variance = variance + 2.0 * sum * variance / n;
                 let error = (2.0 * time.max(0.0) * variance / n).sqrt();

@@ -1,14 +1,14 @@
-//! Means of samples: of correlators over sources or configurations. Sums are exact and rounded once, so that no result depends on the order of the samples
-//! (`docs/arithmetic.md` §11).
+//! Means of samples, for example of correlators over sources or configurations. Sums are exact and rounded once, so that no result depends on the
+//! order of the samples (`docs/arithmetic.md` §11).
 
 use lanefield_reference::exact::ExactSum;
 
-/// The mean of samples of a correlator, time by time: the exact sum, rounded once, over the number of samples. None where there are no samples.
+/// The mean of samples of a correlator, for each time: the exact sum, rounded once, divided by the number of samples. `None` without samples.
 pub fn mean<S: AsRef<[f64]>>(samples: &[S]) -> Option<Vec<f64>> {
     mean_of(samples, 0..samples.len())
 }
 
-/// The mean of the samples at some places.
+/// The mean of the samples with these indices.
 pub(super) fn mean_of<S: AsRef<[f64]>>(samples: &[S], places: impl Iterator<Item = usize> + Clone) -> Option<Vec<f64>> {
     let kept = || places.clone().map(|place| samples[place].as_ref());
     let (count, times) = (kept().count(), kept().map(<[f64]>::len).min()?);

@@ -1,4 +1,4 @@
-//! Covariances of the mean of samples, and what whitens differences from it.
+//! Covariances of the mean of samples, and the whitening of differences from it.
 
 use std::fmt;
 
@@ -10,19 +10,21 @@ use thiserror::Error;
 use super::average::mean;
 use super::samples::Samples;
 
-/// What of the covariance a fit takes into account.
+/// How a fit uses the covariance.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub enum Covariance {
-    /// All of it.
+    /// Uses all of it.
     #[default]
     Full,
-    /// Its diagonal: each number by itself. χ² is then smaller than its degrees of freedom if numbers vary together, however good the fit is.
+    /// Uses its diagonal only: each number counts by itself. If numbers are correlated, χ² is then less than the number of degrees of freedom,
+    /// however good the fit is.
     Diagonal,
-    /// All of it, with the correlations R shrunk to (1 − λ) R + λ 1. λ is optimal in the sense of Ledoit and Wolf (J. Multivariate Anal. 88 (2004) 365, §3.3),
-    /// applied to numbers in units of their standard deviations: λ = min(b², d²) / d², d² = |R − 1|², b² = Σ |z zᵀ − R|² / N², summed over the N samples z.
+    /// Uses all of it, with the correlations R shrunk to (1 − λ) R + λ 1. λ is optimal in the sense of Ledoit and Wolf (J. Multivariate Anal. 88
+    /// (2004) 365, §3.3), applied to numbers in units of their standard deviations: λ = min(b², d²) / d², d² = |R − 1|², b² = Σ |z zᵀ − R|² / N²,
+    /// summed over the N samples z.
     Shrunk,
-    /// All of it, with the eigenvalues of the correlations below this part of the largest one raised to it, which enlarges errors: an SVD cut
-    /// (Dowdall et al., Phys. Rev. D 100 (2019) 094508, appendix D). Above 0 and below 1.
+    /// Uses all of it, with an SVD cut (Dowdall et al., Phys. Rev. D 100 (2019) 094508, appendix D): eigenvalues of the correlation matrix below
+    /// this fraction of the largest one are raised to it, which enlarges errors. Above 0 and below 1.
     Cut(f64),
 }
 
@@ -37,21 +39,21 @@ impl fmt::Display for Covariance {
     }
 }
 
-/// What was done to the correlations.
+/// The regularisation of the correlation matrix.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Regularised {
     /// λ.
     Shrunk(f64),
-    /// How many eigenvalues were raised.
+    /// The number of eigenvalues that were raised.
     Raised(usize),
 }
 
-/// Why a covariance cannot weigh a fit. Messages are fragments.
+/// Why a covariance cannot weight a fit. Messages are fragments.
 #[derive(Clone, PartialEq, Debug, Error)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the messages name the fields")]
 pub enum CovarianceError {
-    #[error("errors, by which a fit is weighed, need {needed} samples or more, and there {}", match samples { 1 => "is 1".to_owned(), _ => format!("are {samples}") })]
+    #[error("the errors that weight a fit need {needed} samples or more, and there {}", match samples { 1 => "is 1".to_owned(), _ => format!("are {samples}") })]
     Spread { samples: usize, needed: usize },
     #[error(
         "{samples} samples do not determine the covariance of {numbers} times, which needs {}: take more samples{}, a shrunk or cut covariance, \
@@ -60,7 +62,7 @@ pub enum CovarianceError {
         if samples.saturating_sub(2) < *fewest { String::new() } else { format!(", at most {} times", samples - 2) }
     )]
     Samples { samples: usize, numbers: usize, fewest: usize },
-    #[error("the number at t = {time} is {value:e} in all samples: it has no error to weigh it by")]
+    #[error("the number at t = {time} is {value:e} in all samples, so it has no error and no weight")]
     Constant { time: usize, value: f64 },
     #[error(
         "the covariance of {numbers} times is not positive definite: take {}a {}cut covariance, or the errors alone (uncorrelated)",
@@ -68,7 +70,7 @@ pub enum CovarianceError {
         if *shrunk { "" } else { "shrunk or " }
     )]
     Singular { numbers: usize, fewest: usize, shrunk: bool },
-    #[error("an SVD cut of {cut}: expected a number above 0 and below 1")]
+    #[error("invalid SVD cut {cut}: expected a number above 0 and below 1")]
     Cut { cut: f64 },
 }
 
@@ -79,7 +81,7 @@ pub(super) struct Whitening {
     pub(super) regularised: Option<Regularised>,
 }
 
-/// Of the correlation matrix.
+/// A factor of the correlation matrix.
 enum CovarianceFactor {
     One,
     Lower(Cholesky<f64, Dyn>),
@@ -88,7 +90,7 @@ enum CovarianceFactor {
 }
 
 impl Whitening {
-    /// Of numbers at times from `first` on, of which a fit takes `fewest` or more.
+    /// For numbers at times `first` and later, of which a fit uses at least `fewest`.
     pub(super) fn of(
         samples: &Samples,
         times: std::ops::RangeInclusive<usize>,
@@ -99,7 +101,7 @@ impl Whitening {
         let samples: Vec<&[f64]> = samples.bins().iter().map(|sample| &sample[times.clone()]).collect();
         let mean = mean(&samples).unwrap_or_default();
         let (count, numbers) = (samples.len(), times.count());
-        // Of two samples, R and each z zᵀ are the same, so that nothing is shrunk.
+        // With two samples, R and each z zᵀ are the same, so nothing is shrunk.
         let needed = if covariance == Covariance::Shrunk { 3 } else { 2 };
         ensure!(count >= needed, CovarianceError::Spread { samples: count, needed });
         if covariance == Covariance::Full && count < numbers + 2 {
@@ -117,7 +119,7 @@ impl Whitening {
         let correlation = || DMatrix::from_fn(numbers, numbers, |i, j| of_mean(i, j) / errors[i] / errors[j]);
         let lower = |correlation: DMatrix<f64>, shrunk| {
             let factor = Cholesky::new(correlation).filter(|factor| {
-                // Rounding of the correlations, which are near 1, is about 1e-16: less than this is none of theirs.
+                // Correlations are near 1, with a rounding error of about 1e-16: smaller eigenvalues are rounding.
                 factor.l_dirty().diagonal().iter().all(|pivot| *pivot > 1e-7)
             });
             factor.map(CovarianceFactor::Lower).ok_or(CovarianceError::Singular { numbers, fewest, shrunk })
@@ -147,7 +149,7 @@ impl Whitening {
         match &self.factor {
             CovarianceFactor::One => x,
             CovarianceFactor::Lower(factor) => {
-                // Its diagonal is positive.
+                // The diagonal is positive.
                 factor.l_dirty().solve_lower_triangular_mut(&mut x);
                 x
             }
@@ -166,7 +168,7 @@ fn shrunk(correlation: DMatrix<f64>, samples: impl ExactSizeIterator<Item = DVec
     (correlation * (1.0 - intensity) + one * intensity, intensity)
 }
 
-/// λ^(−1/2) Vᵀ of the eigenvalues, which are at least `cut` of the largest one, and how many were less.
+/// λ^(−1/2) Vᵀ with eigenvalues that are at least `cut` of the largest one, and the number that were raised.
 fn raised(correlation: DMatrix<f64>, cut: f64) -> (DMatrix<f64>, usize) {
     let SymmetricEigen { eigenvectors, eigenvalues } = SymmetricEigen::new(correlation);
     let least = cut * eigenvalues.max();

@@ -1,25 +1,25 @@
-//! How probable a χ² at least as large as the one found is, if the fit is right. Logarithms and exponentials are those of the `libm` crate: the same bits on
-//! every machine.
+//! p-values: the probability of a χ² at least as large as the observed one, if the fit is right. Logarithms and exponentials are from the `libm`
+//! crate, with the same bits on every machine.
 
-/// The probability of a χ² of so many degrees of freedom to be as large or larger: Q(degrees / 2, χ² / 2), the regularised incomplete gamma function. None of
-/// no degrees, or of a χ² that is negative or no number.
+/// The probability of a χ² at least this large with `degrees` degrees of freedom: Q(degrees / 2, χ² / 2), the regularised incomplete gamma function.
+/// `None` if there are no degrees of freedom, or if χ² is negative or NaN.
 pub fn chi_squared_tail(chi_squared: f64, degrees: usize) -> Option<f64> {
     (degrees > 0 && chi_squared >= 0.0).then(|| upper_gamma(degrees as f64 / 2.0, chi_squared / 2.0))
 }
 
-/// The same, if χ² was weighed with the covariance of `samples` samples, which are few: χ² is then Hotelling's T², and (N − d) / (d (N − 1)) · χ² has the F
-/// distribution of d and N − d degrees (Rao, Biometrika 46 (1959) 49; Toussaint and Freeman, arXiv:0808.2211). None unless there are more samples
-/// than degrees.
+/// The same, if χ² was computed with a covariance from a small number of samples N. It is then Hotelling's T², and (N − d) / (d (N − 1)) · χ² has
+/// the F distribution of d and N − d degrees (Rao, Biometrika 46 (1959) 49; Toussaint and Freeman, arXiv:0808.2211). `None` unless there are more
+/// samples than degrees.
 pub fn hotelling_tail(chi_squared: f64, degrees: usize, samples: usize) -> Option<f64> {
     let least = samples.checked_sub(degrees).filter(|rest| *rest > 0 && degrees > 0 && chi_squared >= 0.0)?;
     let ratio = chi_squared / (samples as f64 - 1.0);
     Some(incomplete_beta(1.0 / (1.0 + ratio), ratio / (1.0 + ratio), least as f64 / 2.0, degrees as f64 / 2.0))
 }
 
-/// More terms than arguments of statistics take.
+/// More terms than any argument in these statistics needs.
 const TERMS: usize = 100_000;
 
-/// Q(a, x), by the series of P below a + 1, and by the continued fraction above (DLMF 8.11.4, 8.9.2).
+/// Q(a, x), by the series of P for x below a + 1, and by the continued fraction above (DLMF 8.11.4, 8.9.2).
 fn upper_gamma(a: f64, x: f64) -> f64 {
     if x.is_infinite() {
         return 0.0;
@@ -40,7 +40,7 @@ fn upper_gamma(a: f64, x: f64) -> f64 {
     (front / continued_fraction(x + 1.0 - a, steps)).clamp(0.0, 1.0)
 }
 
-/// I_x(a, b) of x and 1 − x, by its continued fraction (DLMF 8.17.22) on the side where that converges fast.
+/// I_x(a, b) from x and 1 − x, by its continued fraction (DLMF 8.17.22) on the side on which that converges fast.
 fn incomplete_beta(x: f64, rest: f64, a: f64, b: f64) -> f64 {
     if x <= 0.0 || rest <= 0.0 {
         return if x <= 0.0 { 0.0 } else { 1.0 };

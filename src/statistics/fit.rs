@@ -1,4 +1,4 @@
-//! Fits of one or two states to correlators, by least squares with the covariance of their times.
+//! Fits of one or two states to correlators: least squares with the covariance of the times.
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,7 +14,7 @@ use super::resampling::{Estimate, Resampling};
 use super::samples::Samples;
 use crate::observable::EffectiveMass;
 
-/// The times that a fit takes: from the first to the last one, both among them.
+/// The range of times of a fit, both ends included.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Window {
     /// The first time.
@@ -23,7 +23,7 @@ pub struct Window {
     pub last: usize,
 }
 
-/// How many states.
+/// The number of states in a fit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum States {
     /// The lowest.
@@ -32,32 +32,32 @@ pub enum States {
     Two,
 }
 
-/// A fit of C(t) = Σ A_k f(m_k, t), with f = exp(−m t) + exp(−m (T − t)) of what runs both ways, or exp(−m t).
+/// A fit of C(t) = Σ A_k f(m_k, t), with f = exp(−m t) + exp(−m (T − t)) for correlators that run both ways, or f = exp(−m t).
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[allow(missing_docs, reason = "the names say it")]
 pub struct Fit {
     pub shape: EffectiveMass,
     pub states: States,
     pub window: Window,
-    /// What weighs them. Resamples are weighed as all samples are.
+    /// The covariance that weights them. Resamples have the same weights as the full set of samples.
     pub covariance: Covariance,
 }
 
-/// What a fit found.
+/// The result of a fit.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Fitted {
     /// A_k.
     pub amplitudes: Vec<Estimate>,
-    /// m_k, the lowest first.
+    /// m_k, in ascending order.
     pub masses: Vec<Estimate>,
     /// χ².
     pub chi_squared: f64,
-    /// Times less parameters.
+    /// Degrees of freedom: the number of times minus the number of parameters.
     pub degrees: usize,
-    /// The probability of such a χ² or a larger one, if the fit is right: of [`Covariance::Full`] by Hotelling's distribution, which knows how many samples
-    /// determine the covariance, else by that of χ², which is then an estimate.
+    /// The probability of a χ² at least this large, if the fit is right. With [`Covariance::Full`] it is from Hotelling's distribution, which
+    /// accounts for the number of samples that determine the covariance. Otherwise it is from that of χ², and is an estimate.
     pub p_value: Option<f64>,
-    /// What was done to the correlations, if anything.
+    /// The regularisation of the correlations, if any.
     pub regularised: Option<Regularised>,
 }
 
@@ -66,9 +66,9 @@ pub struct Fitted {
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the messages name the fields")]
 pub enum FitError {
-    #[error("a fit from t = {first} to {last}: expected times from 0 to {most}, the first one first")]
+    #[error("invalid times {first} to {last} of a fit: expected times from 0 to {most} in ascending order")]
     Window { first: usize, last: usize, most: usize },
-    #[error("a fit of {parameters} parameters to {times} time{}: it needs {} at least", if *times == 1 { "" } else { "s" }, parameters + 1)]
+    #[error("a fit of {parameters} parameters to {times} time{}: it needs at least {}", if *times == 1 { "" } else { "s" }, parameters + 1)]
     Parameters { parameters: usize, times: usize },
     #[error("the correlator has no effective mass between t = {} and {}: it changes its sign, or rises, there", window.first, window.last)]
     NoMass { window: Window },
@@ -84,7 +84,7 @@ pub enum FitError {
 }
 
 impl Fit {
-    /// The fit to the mean of measurements of a correlator, C(0) to C(T − 1) each, with errors by resampling.
+    /// Fits the mean of measurements of a correlator, C(0) to C(T − 1) each, with errors by resampling.
     pub fn of(&self, samples: &Samples, resampling: Resampling) -> Result<Fitted, FitError> {
         let all = samples.mean();
         let Window { first, last } = self.window;
@@ -94,7 +94,7 @@ impl Fit {
         let weights = Whitening::of(samples, first..=last, parameters + 1, self.covariance)?;
         let start = self.guess(all, &weights)?;
         let (at, chi_squared) = self.least_squares(all, &weights, start).ok_or_else(|| self.not_converged())?;
-        // From where the mean of all is, a resample is not far.
+        // The fit to a resample starts at that to the mean, which is close.
         let of = |mean: &[f64]| match self.least_squares(mean, &weights, at.clone()) {
             Some((parameters, _)) => self.natural(&parameters).into_iter().map(Some).collect(),
             None => vec![None; parameters],
@@ -119,19 +119,20 @@ impl Fit {
         FitError::NotConverged { window: self.window, states: self.states }
     }
 
-    /// A and m of each state, of the parameters of the fit: a = A exp(−m first) and m, and for the second state the logarithm of m₂ − m₁.
+    /// A and m of each state from the parameters of the fit: a = A exp(−m first) and m, and for the second state the logarithm of m₂ − m₁.
     fn natural(&self, parameters: &DVector<f64>) -> Vec<f64> {
         let masses = masses(parameters.as_slice());
         let pairs = parameters.as_slice().chunks_exact(2).zip(masses);
         pairs.flat_map(|(pair, mass)| [pair[0] * libm::exp(mass * self.window.first as f64), mass]).collect()
     }
 
-    /// From the effective masses: that of the middle of the window, and for the second state what it leaves at its beginning.
+    /// A starting point from the effective masses: that in the middle of the window, and for the second state that of the remainder at the start of
+    /// the window.
     fn guess(&self, all: &[f64], weights: &Whitening) -> Result<DVector<f64>, FitError> {
         let Window { first, last } = self.window;
         let effective = self.shape.of(all);
         let none = FitError::NoMass { window: self.window };
-        // Where time is nearest to the middle of the window that has one.
+        // The time with an effective mass that is nearest to the middle of the window.
         let places = (first..last).filter_map(|t| Some((t, effective[t].filter(|mass| *mass > 0.0)?)));
         let (t, mass) = places.min_by_key(|(t, _)| (2 * t + 1).abs_diff(first + last)).ok_or(none)?;
         let amplitude = all[t] / self.term(mass, t, all.len()).0;
@@ -150,7 +151,7 @@ impl Fit {
         best.map(|(parameters, _)| parameters).ok_or_else(|| self.not_converged())
     }
 
-    /// f(m, t) exp(m first) and its derivative by m.
+    /// f(m, t) exp(m first) and its derivative with respect to m.
     fn term(&self, mass: f64, t: usize, times: usize) -> (f64, f64) {
         let (first, t) = (self.window.first as f64, t as f64);
         let falling = libm::exp(-mass * (t - first));
@@ -164,7 +165,7 @@ impl Fit {
         }
     }
 
-    /// The parameters of least χ², and it.
+    /// The parameters at the minimum of χ², and the minimum.
     fn least_squares(&self, all: &[f64], weights: &Whitening, start: DVector<f64>) -> Option<(DVector<f64>, f64)> {
         let problem = Problem { fit: self, all, weights, parameters: start };
         let (solved, report) = LevenbergMarquardt::new().with_tol(1e-12).with_patience(200).minimize(problem);
@@ -175,7 +176,7 @@ impl Fit {
     }
 }
 
-/// Tolerances are near what rounding allows: no further improvement is a good end.
+/// Tolerances are near the limit of rounding, so a fit that cannot improve further ended well.
 fn ended_well(reason: &TerminationReason) -> bool {
     reason.was_successful() || matches!(reason, TerminationReason::NoImprovementPossible(_))
 }

@@ -1,12 +1,12 @@
-//! Statistics of measurements: means, errors, autocorrelation, and fits of correlators. Definitions: `docs/arithmetic.md` §11.
+//! Statistics of measurements: means, errors, autocorrelation, and fits of correlators. `docs/arithmetic.md` §11 defines them.
 //!
 //! | file | subject |
 //! |---|---|
 //! | `average.rs` | means |
 //! | `samples.rs` | measurements in bins |
-//! | `resampling.rs` | jackknife and bootstrap of whatever is made of means |
-//! | `autocorrelation.rs` | integrated autocorrelation times, and errors that know of them |
-//! | `covariance.rs` | covariances of means, shrinkage, cuts of eigenvalues |
+//! | `resampling.rs` | jackknife and bootstrap for functions of means |
+//! | `autocorrelation.rs` | integrated autocorrelation times, and errors that account for them |
+//! | `covariance.rs` | covariances of means, shrinkage, SVD cuts |
 //! | `distribution.rs` | p-values |
 //! | `fit.rs` | fits of one or two states to correlators |
 

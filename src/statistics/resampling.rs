@@ -1,4 +1,4 @@
-//! Errors of whatever is made of the mean of samples, by jackknife or bootstrap.
+//! Errors of functions of the mean of samples, by jackknife or bootstrap.
 
 use lanefield_reference::exact::ExactSum;
 use lanefield_reference::random::resample;
@@ -6,34 +6,35 @@ use lanefield_reference::random::resample;
 use super::average::{mean, mean_of};
 use super::samples::Samples;
 
-/// How errors are found.
+/// How errors are computed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Resampling {
-    /// Each sample left out once.
+    /// Leaves out each sample once.
     #[default]
     Jackknife,
-    /// As many samples drawn with replacement, so many times. Draws depend on the seed, the number of the resample and that of the sample alone.
+    /// Draws as many samples as there are, with replacement, and repeats this. Draws depend only on the seed, the number of the resample and that of
+    /// the sample.
     Bootstrap {
-        /// How many times.
+        /// The number of resamples.
         resamples: usize,
         /// The seed.
         seed: u64,
     },
 }
 
-/// A number, and its error where there is one.
+/// A number, with its error if there is one.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Estimate {
-    /// Of the mean of all measurements.
+    /// The value for the mean of all measurements.
     pub value: f64,
     /// Its error.
     pub error: Option<f64>,
 }
 
 impl Resampling {
-    /// What `of` makes of the mean of all measurements, each with its error: of a jackknife √((N − 1) / N · Σ (x − x̄)²) with the x̄ that `of` makes of the
-    /// mean of the N samples, of a bootstrap the standard deviation. None if `of` makes nothing of the mean of all; no error if it makes nothing of that
-    /// of a resample, or if there are fewer than two samples.
+    /// Applies `of` to the mean of all measurements, and returns its values with errors. The jackknife error is √((N − 1) / N · Σ (x − x̄)²), with
+    /// x̄ from the mean of the N samples; the bootstrap error is the standard deviation. A value is `None` if `of` returns `None` for the mean of
+    /// all. There is no error if `of` returns `None` for a resample, or with fewer than two samples.
     pub fn estimates(self, samples: &Samples, of: impl Fn(&[f64]) -> Vec<Option<f64>>) -> Vec<Option<Estimate>> {
         let (all, samples) = (samples.mean(), samples.bins());
         let Some(centres) = mean(samples).map(|mean| of(&mean)) else { return Vec::new() };

@@ -1,11 +1,11 @@
-//! Measurements in bins: the samples whose spread is the error, and the mean of all measurements.
+//! Measurements in bins: the samples, whose spread determines the error, and the mean of all measurements.
 
 use thiserror::Error;
 
 use super::average::mean;
 
-/// Measurements of the same numbers, one on each configuration, in bins: a sample is the mean of a bin. Measurements that are left over after the last whole
-/// bin are in no sample. The central value is the mean of all measurements, whatever the bins are.
+/// Measurements of the same numbers, one per configuration, in bins. A sample is the mean of a bin. Measurements after the last whole bin are in no
+/// sample. The central value is the mean of all measurements, and does not depend on the bins.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Samples {
     mean: Vec<f64>,
@@ -14,7 +14,7 @@ pub struct Samples {
     size: usize,
 }
 
-/// Why measurements cannot be put in bins. Messages are fragments.
+/// Why measurements cannot be binned. Messages are fragments.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the messages name the fields")]
@@ -31,13 +31,13 @@ pub enum BinError {
 }
 
 impl Samples {
-    /// Each measurement is a sample.
+    /// Makes each measurement a sample.
     pub fn of<S: AsRef<[f64]>>(measurements: &[S]) -> Self {
         let bins = measurements.iter().map(|one| one.as_ref().to_vec()).collect();
         Self { mean: mean(measurements).unwrap_or_default(), bins, measurements: measurements.len(), size: 1 }
     }
 
-    /// Bins of `size` successive measurements. Bins of more than one measurement are refused if there are fewer than two.
+    /// Makes bins of `size` successive measurements. It is an error if bins of more than one measurement are fewer than two.
     pub fn in_bins<S: AsRef<[f64]>>(measurements: &[S], size: usize) -> Result<Self, BinError> {
         require_bins(measurements.len(), size)?;
         let bins = measurements.chunks_exact(size.max(1)).filter_map(mean).collect();
@@ -54,18 +54,18 @@ impl Samples {
         &self.bins
     }
 
-    /// Measurements in a bin.
+    /// The number of measurements per bin.
     pub fn size(&self) -> usize {
         self.size
     }
 
-    /// How many measurements after the last whole bin are in none.
+    /// The number of measurements after the last whole bin, which are in no sample.
     pub fn dropped(&self) -> usize {
         self.measurements - self.bins.len() * self.size
     }
 }
 
-/// Refuses bins that [`Samples::in_bins`] refuses, before anything is measured.
+/// Checks, before anything is measured, that [`Samples::in_bins`] would accept the bins.
 pub fn require_bins(measurements: usize, size: usize) -> Result<(), BinError> {
     match measurements.checked_div(size) {
         None => Err(BinError::Size),

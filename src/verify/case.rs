@@ -1,5 +1,5 @@
-//! Random cases: a lattice that the lanes divide awkwardly, a layout, the parameters of the operator, and the kind of the data. Each
-//! is a function of (seed, number, what the user fixed), so that one alone can be repeated.
+//! Random cases: a lattice that the lanes divide awkwardly, a layout, the parameters of the operator, and the kind of data. Each is a function of
+//! the seed, its number and the options, so that one case can be repeated alone.
 
 use std::fmt;
 
@@ -14,13 +14,13 @@ use super::{VerifyError, VerifyOptions};
 use crate::backend::opencl::{Accumulators, Tuning};
 use crate::kernel::{self, Kernel, Links, Numbers, TestData};
 
-/// What a device lays out, builds and launches in another way: choices that change no bit. What counts work-items or components is left open.
+/// Draws a tuning for a device: choices of layout, build and launch that change no bit. Numbers of work-items and components are not drawn here.
 fn drawn_tuning(draws: &mut Draws) -> Tuning {
     const COUNTS: [&str; 5] =
         ["accelerator-threads", "rhs-per-work-item", "rhs-per-group", "work-items", "rhs-per-launch"];
     let mut tuning = Tuning::OPEN;
     for parameter in Tuning::PARAMETERS.iter().filter(|parameter| !COUNTS.contains(&parameter.name)) {
-        // The values are the parameter's own.
+        // The values are those of the tuning parameter itself.
         let _ = parameter.set(&mut tuning, draws.one_of(parameter.tried));
     }
     tuning
@@ -30,24 +30,24 @@ fn drawn_tuning(draws: &mut Draws) -> Tuning {
 #[derive(Clone, PartialEq, Debug)]
 #[allow(missing_docs, reason = "the names say it")]
 pub struct RandomCase {
-    /// Its number, which with the seed repeats it.
+    /// Its number. Together with the seed it identifies the case.
     pub number: u64,
-    /// Cases of its precision in its lane width before it.
+    /// Number of earlier cases with the same precision and lane width.
     pub round: u64,
     pub precision: Precision,
     pub lattice: Lattice,
-    /// Outer sites a work-group on a device; also the number of threads where the CPU is under test.
+    /// Outer sites per work-group on a device; also the number of threads if the CPU is tested.
     pub threads: AcceleratorThreads,
-    /// How a device lays fields out, and builds and launches kernels, with the outer sites of a work-group.
+    /// How a device lays out fields and builds and launches kernels, including the outer sites of a work-group.
     pub tuning: Tuning,
     pub boundary: BoundaryPhases,
     pub legs: LegOrder,
     pub links: Links,
-    /// Numbers of the other fields.
+    /// The kind of random numbers in the other fields.
     pub numbers: Numbers,
-    /// Components a site of kernels that take several.
+    /// Components per site for kernels that accept several.
     pub parts: usize,
-    /// Where the data come from.
+    /// The generator of the test data.
     pub data: TestData,
 }
 
@@ -55,24 +55,28 @@ impl fmt::Display for RandomCase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { number, lattice, threads, tuning, boundary, legs, links, numbers, .. } = self;
         let (extents, nodes, width) = (lattice.extents(), lattice.nodes(), lattice.width());
-        write!(f, "case {number}: lattice {extents}, {width}-byte lanes cut {nodes}, {threads} accelerator threads, ")?;
+        write!(
+            f,
+            "case {number}: lattice {extents}, {width}-byte lanes, lane layout {nodes}, {threads} accelerator threads, "
+        )?;
         write!(f, "tuning {tuning}, ")?;
         write!(f, "boundary {boundary}, legs {legs}, {links} links, {numbers} numbers")
     }
 }
 
 impl RandomCase {
-    /// The sites on which fields of the lattice can live.
+    /// The sites on which fields of the lattice can be.
     pub fn sites(&self) -> &'static [Sites] {
         sites_of(&self.lattice)
     }
 
-    /// One of several ways that cases go through in turn.
+    /// Picks one of several alternatives, which cases use in rotation.
     pub(crate) fn in_turn<T: Copy>(&self, ways: &[T]) -> T {
         ways[self.round as usize % ways.len()]
     }
 
-    /// Whether this round, of three, is a kernel's turn in a precision: each precision has another round, and so has the next kernel.
+    /// Whether this is the round, out of three, in which a kernel is checked in a precision. Each precision has a different round, and so has the
+    /// next kernel.
     pub(crate) fn is_turn_of(&self, kernel: &Kernel, precision: Precision) -> bool {
         let number = kernel::all().position(|known| known.name == kernel.name).map(|number| number as u64);
         let number = number.unwrap_or_else(|| kernel.name.bytes().map(u64::from).sum());
@@ -80,7 +84,7 @@ impl RandomCase {
     }
 }
 
-/// The sites on which fields of a lattice can live.
+/// The sites on which fields of a lattice can be.
 pub(super) fn sites_of(lattice: &Lattice) -> &'static [Sites] {
     const ALL: [Sites; 3] = [Sites::Full, Sites::Parity(Parity::Even), Sites::Parity(Parity::Odd)];
     match lattice.checkerboard() {
@@ -92,12 +96,12 @@ pub(super) fn sites_of(lattice: &Lattice) -> &'static [Sites] {
 /// The extents of solves for all operators and methods.
 pub(super) const SMALL: [usize; DIMENSIONS] = [4, 4, 4, 4];
 
-/// The cut into so many lanes that solves have.
+/// The lane layout that solves have for this number of lanes.
 fn usual_cut(nsimd: usize) -> Result<[usize; DIMENSIONS], LayoutError> {
     Ok(VirtualNodes::fit(Extents::new(SMALL)?, nsimd, Checkerboard::RedBlack)?.as_array())
 }
 
-/// Draws from the generator: number `k` of a seed and a use is always the same.
+/// Draws random numbers: number `k` for a seed and a purpose is always the same.
 pub(super) struct Draws {
     seed: u64,
     site: u64,
@@ -109,7 +113,7 @@ impl Draws {
         Self { seed, site: number, next: 1 << 31 }
     }
 
-    /// Draws for what a whole run has in common, such as the work-group sizes of a lane width.
+    /// Draws for choices that a whole run shares, such as the work-group sizes of a lane width.
     pub(super) fn of_run(seed: u64, subject: u64) -> Self {
         Self { seed, site: u64::MAX - subject, next: 1 << 31 }
     }
@@ -126,18 +130,18 @@ impl Draws {
     }
 }
 
-/// Spinors that a work-item takes at once, at most, where nobody chose.
+/// The largest number of spinors per work-item, unless the user chose it.
 const MOST_AT_ONCE: usize = 4;
-/// Sites of a small lattice, at most, beyond what the lanes make necessary.
+/// The largest number of sites of a small lattice, unless the lanes need more.
 const SMALL_VOLUME: usize = 6000;
-/// Extents of the large lattices of a full run, each of which every lane width fits.
+/// Extents of the large lattices of a full run, each of which fits every lane width.
 const LARGE: [[usize; DIMENSIONS]; 3] = [[16, 16, 16, 32], [24, 16, 16, 32], [32, 16, 8, 48]];
-/// Rounds in which each link format has its turn.
+/// Number of rounds in which each link format is used once.
 const ROUNDS_OF_FORMATS: u64 = LinkFormat::ALL.len() as u64;
-/// Of every four rounds through the lane widths one is on large lattices.
+/// One of this number of rounds through the lane widths uses large lattices.
 const ROUNDS: u64 = 4;
 
-/// The cases of a run: how many there are, and each by number.
+/// The cases of a run, by number.
 pub(super) struct CasePlan<'o> {
     options: &'o VerifyOptions,
     widths: [Vec<LaneWidth>; 2],
@@ -149,7 +153,7 @@ impl<'o> CasePlan<'o> {
         Ok(Self { options, widths: [widths(options, Precision::F32)?, widths(options, Precision::F64)?] })
     }
 
-    /// What the run was asked for.
+    /// The options of the run.
     pub(super) fn options(&self) -> &'o VerifyOptions {
         self.options
     }
@@ -159,16 +163,16 @@ impl<'o> CasePlan<'o> {
         &self.widths
     }
 
-    /// Whether a case goes through kernels that take long to build: those of the first lane width of its precision, and where programs need
-    /// not be few of every third.
+    /// Whether a case includes kernels that take long to build: cases with the first lane width of their precision and, if the number of programs
+    /// need not be small, with every third one.
     pub(super) fn is_thorough(&self, case: &RandomCase) -> bool {
         let widths = &self.widths[case.precision as usize];
         let position = widths.iter().position(|&width| width == case.lattice.width());
         position.is_some_and(|position| position == 0 || !self.options.few_programs && position.is_multiple_of(3))
     }
 
-    /// Whether kernels that take long to build have one link format in each precision, and all of them over the three precisions. Where there are fewer
-    /// rounds, each kernel runs in every round.
+    /// Whether kernels that take long to build use one link format per precision, so that the three precisions cover all formats. With fewer rounds,
+    /// each kernel runs in every round.
     pub(super) fn takes_turns(&self) -> bool {
         let a_round = self.widths[0].len().max(self.widths[1].len());
         self.options.few_programs && self.options.cases as usize >= LinkFormat::ALL.len() * a_round
@@ -179,7 +183,7 @@ impl<'o> CasePlan<'o> {
         0..2 * self.options.cases as u64
     }
 
-    /// Case number `number`: f32 and f64 in turn, each going round its lane widths.
+    /// Case number `number`: f32 and f64 alternate, and each cycles through its lane widths.
     pub(super) fn case(&self, number: u64) -> Result<RandomCase, LayoutError> {
         let (precision, turn) = (Precision::OF_ARITHMETIC[(number % 2) as usize], number / 2);
         let widths = &self.widths[(number % 2) as usize];
@@ -195,7 +199,8 @@ impl<'o> CasePlan<'o> {
         let (extents, nodes) = match large {
             true => (draws.one_of(&LARGE), None),
             false => {
-                // Kernels that compute all lanes in vectors are built for a cut. Lanes of the usual width have that of solves, which then share programs.
+                // Kernels that compute all lanes in vectors are built for one lane layout. Lanes of the usual width have the layout of solves, with
+                // which they then share programs.
                 let nodes = match options.few_cuts {
                     true if options.few_programs && width == LaneWidth::DEFAULT => usual_cut(nsimd)?,
                     true => cut(nsimd, &mut Draws::of_run(options.seed, 1 << 34 | build_subject(precision, width))),
@@ -205,7 +210,7 @@ impl<'o> CasePlan<'o> {
                     0 => least(nodes, checkerboard),
                     _ => extents_within(SMALL_VOLUME, nodes, checkerboard, &mut draws),
                 };
-                // The default cut, which is another one where the lattice allows it, in half of the cases.
+                // The default lane layout; in half of the cases another one, if the lattice allows it.
                 (extents, draws.one_of(&[Some(nodes), if options.few_programs { Some(nodes) } else { None }]))
             }
         };
@@ -217,7 +222,7 @@ impl<'o> CasePlan<'o> {
         let boundary = BoundaryPhases::new(std::array::from_fn(|_| {
             draws.one_of(&[Phase::Periodic, Phase::Periodic, Phase::Antiperiodic, Phase::Antiperiodic, Phase::Fixed])
         }));
-        // Another leg order costs a program for each precision, lane width and link format: few of them.
+        // Another leg order needs a program for each precision, lane width and link format, so there are few of them.
         let unusual = round == 1 && turn % widths.len() as u64 <= u64::from(!options.few_programs);
         let legs = match options.legs {
             Some(legs) => legs,
@@ -225,7 +230,7 @@ impl<'o> CasePlan<'o> {
             None => LegOrder::DEFAULT,
         };
         let arbitrary = Links::Arbitrary(draws.one_of(&[Numbers::Ordinary, Numbers::Wide, Numbers::Special]));
-        // Of the first three rounds each has another format (`in_turn`): the third has 8 reals, for which links have to be unitary.
+        // Each of the first three rounds has a different format (`in_turn`): the third has 8 reals, for which links must be unitary.
         let drawn = draws.one_of(&[Links::Hot, arbitrary]);
         let links = match round {
             0 | 2 => Links::Hot,
@@ -257,7 +262,7 @@ impl<'o> CasePlan<'o> {
         })
     }
 
-    /// Every second lane width takes its kernels in a way that is drawn, one for the whole run: programs shall be few.
+    /// Every second lane width uses a random tuning, the same one for the whole run, to keep the number of programs small.
     fn tuning(&self, precision: Precision, width: LaneWidth) -> Tuning {
         if self.options.defaults_only {
             return Tuning::OPEN;
@@ -269,8 +274,8 @@ impl<'o> CasePlan<'o> {
         drawn_tuning(&mut Draws::of_run(self.options.seed, 1 << 33 | build_subject(precision, width)))
     }
 
-    /// The default and one drawn number of accelerator threads in turn for each lane width; where programs shall be few, one of
-    /// the two.
+    /// The default and one random number of accelerator threads alternate for each lane width; only one of them if the number of programs must be
+    /// small.
     fn threads(
         &self,
         precision: Precision,
@@ -294,7 +299,7 @@ impl<'o> CasePlan<'o> {
     }
 }
 
-/// The lane widths of a precision: all, or that which the user fixed; where programs shall be few, the default one and a drawn one.
+/// The lane widths of a precision: all, or the one that the user chose; the default and a random one if the number of programs must be small.
 fn widths(options: &VerifyOptions, precision: Precision) -> Result<Vec<LaneWidth>, VerifyError> {
     let fits = |width: &LaneWidth| {
         let threads = options.accelerator_threads.map_or(1, AcceleratorThreads::get);
@@ -308,7 +313,7 @@ fn widths(options: &VerifyOptions, precision: Precision) -> Result<Vec<LaneWidth
         LaneChoice::Auto | LaneChoice::UpTo(_) | LaneChoice::InSpace(_) => None,
     };
     if let Some(width) = fixed {
-        // 8 bytes hold no complex double; f64 then takes the narrowest lanes there are.
+        // 8 bytes cannot hold a complex double, so f64 has the narrowest lanes that can.
         let fixed = if width.nsimd(precision.scalar()).is_ok() { Some(width) } else { all.first().copied() };
         return fixed.filter(|w| all.contains(w)).map(|width| vec![width]).ok_or_else(|| too_large(options));
     }
@@ -329,12 +334,12 @@ fn too_large(options: &VerifyOptions) -> VerifyError {
     }
 }
 
-/// What numbers the draws that hold for a whole run and one lane width.
+/// The number of the draws that a whole run shares for one lane width.
 fn build_subject(precision: Precision, width: LaneWidth) -> u64 {
     16 * width.bytes() as u64 + precision as u64
 }
 
-/// A cut into `nsimd` virtual nodes: each factor of two goes to a direction drawn.
+/// A lane layout with `nsimd` virtual nodes: each factor of two goes to a random direction.
 pub(super) fn cut(nsimd: usize, draws: &mut Draws) -> [usize; DIMENSIONS] {
     let mut nodes = [1; DIMENSIONS];
     for _ in 0..nsimd.ilog2() {
@@ -343,12 +348,13 @@ pub(super) fn cut(nsimd: usize, draws: &mut Draws) -> [usize; DIMENSIONS] {
     nodes
 }
 
-/// The least extents that such a cut fits.
+/// The smallest extents that fit this lane layout.
 fn least(nodes: [usize; DIMENSIONS], checkerboard: Checkerboard) -> [usize; DIMENSIONS] {
     nodes.map(|n| if checkerboard == Checkerboard::RedBlack { 2 * n } else { n })
 }
 
-/// Extents that such a cut fits, with at most `volume` sites where the least possible ones have no more: some of them times 2, 3 or 5.
+/// Random extents that fit this lane layout: the smallest ones, some of them times 2, 3 or 5, with at most `volume` sites unless the smallest have
+/// more.
 pub(super) fn extents_within(
     volume: usize,
     nodes: [usize; DIMENSIONS],

@@ -1,5 +1,5 @@
-//! Two fields, two numbers or two residual histories, compared bit for bit. Any NaN is the same as any other; all else is compared as
-//! integers, so +0 and −0 differ. What differs is named as a physicist finds it: site, spin, colour, both values and their bits.
+//! Bit-for-bit comparison of two fields, two numbers or two residual histories. Any NaN equals any other NaN; all else is compared as integers, so
+//! +0 and −0 differ. A difference is reported in the terms of a physicist: site, spin, colour, both values and their bits.
 
 use std::fmt;
 
@@ -18,13 +18,13 @@ use crate::in_precision;
 pub struct Difference {
     /// The value under test, as the shortest decimal that reads back as the same bits.
     pub found: String,
-    /// The bits of the value under test: 16 hexadecimal digits, of f32 behind zeros.
+    /// The bits of the value under test: 16 hexadecimal digits; those of f32 are padded with zeros.
     pub found_bits: String,
     /// The value of the reference.
     pub expected: String,
     /// The bits of the value of the reference, likewise.
     pub expected_bits: String,
-    /// The distance in units in the last place; `None` where one of the two is NaN.
+    /// The distance in units in the last place; `None` if one of them is NaN.
     pub ulp: Option<u64>,
 }
 
@@ -48,7 +48,7 @@ impl fmt::Display for Difference {
         write!(f, "{found} ({found_bits}) instead of {expected} ({expected_bits}), ")?;
         match self.ulp {
             Some(ulp) => write!(f, "{ulp} ulp apart"),
-            None => f.write_str("one of them no number"),
+            None => f.write_str("one of them is NaN"),
         }
     }
 }
@@ -63,7 +63,7 @@ pub enum ComplexPart {
     Im,
 }
 
-/// The first of the numbers in which two fields differ, in site order, and how many there are.
+/// The first number, in site order, in which two fields differ, and how many differ.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct FieldMismatch {
     /// Coordinates of the site, `[x, y, z, t]`.
@@ -74,22 +74,22 @@ pub struct FieldMismatch {
     pub lane: usize,
     /// Complex word of the site object.
     pub word: usize,
-    /// Spin, where the field is a spinor field.
+    /// Spin, if it is a spinor field.
     pub spin: Option<usize>,
-    /// Colour, where the field is a spinor field.
+    /// Colour, if it is a spinor field.
     pub colour: Option<usize>,
     /// Real or imaginary part.
     pub part: ComplexPart,
     /// The two values.
     pub difference: Difference,
-    /// Real components that differ, of [`Self::components`].
+    /// Number of real components that differ, out of [`Self::components`].
     pub differing: u64,
     /// Real components compared.
     pub components: u64,
 }
 
 impl FieldMismatch {
-    /// What is said of a field that was all ones before ([`crate::kernel::Case::spoil_outputs`]), and still is where it differs.
+    /// A remark if the field still has all bits set where it differs, as it had before the kernel ran ([`crate::kernel::Case::spoil_outputs`]).
     pub(crate) fn unwritten(&self) -> &'static str {
         match self.difference.found_bits.trim_start_matches('0') {
             "ffff" | "ffffffff" | "ffffffffffffffff" => "; the kernel did not write it",
@@ -115,7 +115,7 @@ impl fmt::Display for FieldMismatch {
     }
 }
 
-/// Something that is not the same bits.
+/// A difference in bits.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs, reason = "the names say it")]
@@ -124,7 +124,7 @@ pub enum Mismatch {
         name: String,
         mismatch: Box<FieldMismatch>,
     },
-    /// A number: a norm, or a part of an inner product.
+    /// A scalar: a norm, or a part of an inner product.
     Scalar {
         what: String,
         difference: Difference,
@@ -134,7 +134,7 @@ pub enum Mismatch {
         iteration: usize,
         difference: Difference,
     },
-    /// A residual history that is as long as the other one only in part.
+    /// Residual histories of different lengths, which agree as far as both go.
     Iterations {
         found: usize,
         expected: usize,
@@ -153,21 +153,20 @@ impl fmt::Display for Mismatch {
             Self::Scalar { what, difference } => write!(f, "{what}: {difference}"),
             Self::History { iteration, difference } => write!(f, "|r|² of iteration {iteration}: {difference}"),
             Self::Iterations { found, expected } => {
-                write!(f, "{found} iterations instead of {expected}, the same as far as both go")
+                write!(f, "{found} iterations instead of {expected}, equal as far as both go")
             }
             Self::Outcome { found, expected } => write!(f, "the solve ended with '{found}' instead of '{expected}'"),
         }
     }
 }
 
-/// Reals that are compared at a time: bytes first, which is as fast as memory, and numbers where these differ.
+/// Number of reals that are compared at a time: first as bytes, at the speed of memory, then as numbers if these differ.
 const CHUNK: usize = 1 << 14;
 
-/// Compares two fields on the same sites of the same extents bit for bit; lanes and virtual nodes may differ. Runs on the rayon pool
-/// that it is called in.
+/// Compares two fields on the same sites of the same extents bit for bit; their lane layouts may differ. Runs on the current rayon pool.
 ///
 /// # Errors
-/// [`FieldError::Mismatch`] for fields on different sites or extents, or of different objects.
+/// [`FieldError::Mismatch`] if the fields differ in sites, extents or object.
 pub fn compare_fields<R: Real>(
     found: &FieldData<R>,
     expected: &FieldData<R>,
@@ -189,7 +188,7 @@ pub fn compare_fields<R: Real>(
     Ok(search(found, expected))
 }
 
-/// The same of fields whose precision is known at run time: what differs, and how many real components were compared.
+/// The same for fields whose precision is known at run time. Returns the mismatch, if there is one, and the number of real components compared.
 pub fn compare_host_fields(
     found: &HostField,
     expected: &HostField,

@@ -10,7 +10,7 @@ use crate::backend::opencl::DeviceError;
 use crate::body::BodyError;
 use crate::solver::{SolveError, SolverError};
 
-/// Why a verification could not be carried out; that bits differ is no error. Messages are fragments.
+/// Why a verification could not be carried out. Different bits are not an error. Messages are fragments.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the messages name the fields")]
@@ -25,7 +25,7 @@ pub enum VerifyError {
     Solve(Box<SolveError>),
     #[error(transparent)]
     Gauge(#[from] GaugeError),
-    #[error("{case}: rank {rank} has another history than rank 0")]
+    #[error("{case}: the history of rank {rank} differs from that of rank 0")]
     Ranks { case: String, rank: usize },
     #[error("{ranks} ranks have no room on lattices of up to {sites} sites: start fewer")]
     TooManyRanks { ranks: usize, sites: usize },
@@ -39,7 +39,7 @@ pub enum VerifyError {
 }
 
 impl VerifyError {
-    /// What the device lacks, where that is the error: then nothing failed.
+    /// The feature that the device lacks, if that is the error: then nothing failed.
     pub(super) fn lacks(&self) -> Option<String> {
         match self {
             Self::Case { source, .. } => source.lacks(),

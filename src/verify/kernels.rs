@@ -1,5 +1,5 @@
-//! Every kernel of the list on one random case, with all arguments that its specification asks for: the backend under test against the CPU
-//! kernel, or the CPU kernel against the plain loops.
+//! Checks every kernel on one random case, with all arguments of its specification: the backend under test is compared with the CPU kernel, or the
+//! CPU kernel with the scalar reference.
 
 use lanefield_reference::field::DoubledGauge;
 use lanefield_reference::prelude::*;
@@ -12,29 +12,29 @@ use crate::backend::{Backend, Cpu, Sum};
 use crate::in_precision;
 use crate::kernel::{self, Case, CaseOptions, Geometry, HostFunction, Kernel, KernelSource, Outcome, PlainLinks};
 
-/// Components of a right-hand side, and of a site, in kernels of several right-hand sides.
+/// Components per right-hand side and site, in kernels with several right-hand sides.
 const RHS_PARTS: usize = 2;
 const PARTS_OF_RHS: usize = 6;
-/// Spinors a site of matrices along s: always as many, so that devices build kernels for few sizes of groups.
+/// Spinors per site for matrices along s: always the same number, so that devices build kernels for few group sizes.
 const PARTS_ALONG_S: usize = 4;
 
 /// One case on one backend.
 pub(super) struct KernelChecks<'a, B> {
     pub tested: &'a B,
     pub against: Against,
-    /// Makes data, compares, and is what devices are compared with.
+    /// Creates the data and compares results; devices are compared with it.
     pub host: &'a Cpu,
     pub case: &'a RandomCase,
-    /// Whether kernels that take long to build are checked too.
+    /// Whether to check kernels that take long to build.
     pub thorough: bool,
-    /// Whether links are stored in one of the ways, in turn.
+    /// Whether only one link format is used, in rotation.
     pub one_format: bool,
     /// [`CasePlan::takes_turns`](super::case::Plan::takes_turns).
     pub takes_turns: bool,
 }
 
 impl<B: Backend> KernelChecks<'_, B> {
-    /// Each of some kernels on every set of sites that it takes.
+    /// Checks each of these kernels on every set of sites that it accepts.
     pub(super) fn run(&self, kernels: &[&'static Kernel], rows: &mut ReportRows) -> Result<(), VerifyError> {
         let Self { case, thorough, .. } = *self;
         self.in_precision(kernels, rows, case.precision)?;
@@ -76,7 +76,7 @@ impl<B: Backend> KernelChecks<'_, B> {
         Ok(())
     }
 
-    /// The sites of a kernel's target: all that there are of a stencil, in turn one of them of kernels that know no sites.
+    /// The target sites of a kernel: all sets of sites for a stencil; one of them, in rotation, for kernels that do not depend on sites.
     fn sites_of(&self, kernel: &Kernel, precision: Precision) -> Vec<Sites> {
         let case = self.case;
         let all = case.sites();
@@ -95,8 +95,8 @@ impl<B: Backend> KernelChecks<'_, B> {
         }
     }
 
-    /// How links are stored: in every way that they and the device take, or in one of them in turn: of what takes long to build, and where programs shall be
-    /// few.
+    /// The link formats: all that the kernel and the device support, or one of them in rotation if the kernel takes long to build or the number of
+    /// programs must be small.
     fn formats(&self, kernel: &Kernel, precision: Precision) -> Vec<LinkFormat> {
         let case = self.case;
         if !kernel.reads_links() {
@@ -109,7 +109,7 @@ impl<B: Backend> KernelChecks<'_, B> {
         if self.one_format || takes_long_to_build(kernel) { vec![case.in_turn(formats)] } else { formats.to_vec() }
     }
 
-    /// One kernel, in each of the ways that its arguments leave.
+    /// Checks one kernel with every combination of its arguments.
     fn check(
         &self,
         rows: &mut ReportRows,
@@ -142,7 +142,7 @@ impl<B: Backend> KernelChecks<'_, B> {
         }
         if kernel.fields().any(|role| role.holds == kernel::FieldContents::Converted) {
             let others = Precision::ALL.into_iter().filter(|&from| from != precision);
-            // The widest lanes of f32, and the narrowest of f64, have no counterpart.
+            // The widest lanes of f32 and the narrowest of f64 have no counterpart.
             let others = others.filter(|from| case.lattice.in_scalar(from.scalar()).is_ok());
             all = others.map(|from| CaseOptions { from: Some(from), ..base }).collect();
         }
@@ -158,7 +158,7 @@ impl<B: Backend> KernelChecks<'_, B> {
     }
 }
 
-/// A kernel on both sides. `links`: those that the plain loops are given.
+/// Runs a kernel on both sides. `links`: those for the scalar reference.
 pub(super) fn compare<B: Backend>(
     tested: &B,
     (against, host): (Against, &Cpu),
@@ -179,10 +179,10 @@ pub(super) fn compare<B: Backend>(
     host.install(|| outcomes(&found, &expected))
 }
 
-/// Kernels of which a compiler of CPUs makes long programs: checked in some of the cases.
+/// Kernels for which CPU compilers generate long programs: they are checked in some of the cases.
 pub(super) fn takes_long_to_build(kernel: &Kernel) -> bool {
     match kernel.geometry {
-        // One that does more with a hop is longer still than the hop, which is checked on all sites by itself.
+        // A kernel that does more than the hop is longer still; the hop alone is checked on all sites.
         Geometry::Stencil { accumulates, .. } => accumulates || kernel.takes_scalars(),
         Geometry::Sites | Geometry::Parts { .. } => true,
         _ => kernel.is_of_right_hand_sides(),
@@ -193,7 +193,7 @@ fn is_of_links(holds: kernel::FieldContents) -> bool {
     matches!(holds, kernel::FieldContents::DoubledLinks | kernel::FieldContents::Links)
 }
 
-/// Compares all that a kernel gave.
+/// Compares all results of a kernel.
 fn outcomes(found: &Outcome, expected: &Outcome) -> Result<Compared, VerifyError> {
     let counts = [found, expected].map(|outcome| (outcome.fields.len() + outcome.sums.len()) as f64);
     let mut all = scalar("number of results", counts[0], counts[1]);

@@ -1,15 +1,15 @@
-//! Bit-for-bit comparison of a backend with the reference, on random awkward lattices and on whole solves: the main job of
-//! `lanefield verify`, and the tools with which the author of a port compares fields of their own ([`compare_fields`]).
+//! Bit-for-bit comparison of a backend with the reference, on random awkward lattices and on whole solves, as in `lanefield verify`. With
+//! [`compare_fields`], authors of a port can compare fields of their own.
 //!
 //! | file | subject |
 //! |---|---|
-//! | `options.rs`, `tested.rs`, `error.rs` | what to verify, which backends, and why that failed |
-//! | `verification.rs` | the units of a run, and what they find |
+//! | `options.rs`, `tested.rs`, `error.rs` | options, backends and errors of a verification |
+//! | `verification.rs` | the units of a run, and their results |
 //! | `case.rs` | random lattices, layouts and parameters |
 //! | `kernels.rs` | every kernel of the list on one case |
 //! | `sums.rs`, `solve.rs` | sums in every form; the history and the solution of solves of every operator by every method |
-//! | `parts.rs` | solves on random decompositions, held against one rank |
-//! | `compare.rs`, `rows.rs`, `report.rs` | what differs, where, by how much; rows |
+//! | `parts.rs` | solves on random decompositions, compared with one rank |
+//! | `compare.rs`, `rows.rs`, `report.rs` | differences: where, and how large; rows of the report |
 
 mod case;
 mod compare;

@@ -1,52 +1,52 @@
-//! What to verify.
+//! Options of a verification.
 
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::layout::{AcceleratorThreads, LaneChoice, LegOrder};
 
 use crate::kernel::{self, Kernel};
 
-/// What to verify.
+/// Which cases to verify, and with which layouts and builds.
 #[derive(Clone, Debug)]
 pub struct VerifyOptions {
     /// Key of all random choices and data.
     pub seed: u64,
-    /// Random cases for each precision: a lattice, a layout and data each, on which every kernel runs.
+    /// Random cases per precision: each is a lattice, a layout and data, on which every kernel runs.
     pub cases: u32,
-    /// Random cases of sums over sites, on each of which six operations run.
+    /// Random cases of sums over sites, with six operations each.
     pub sums: u32,
-    /// The kernels that are compared.
+    /// The kernels to compare.
     pub kernels: Vec<&'static Kernel>,
-    /// Whether random sums and solves are compared, too.
+    /// Whether to compare random sums and solves too.
     pub sums_and_solves: bool,
-    /// Only the case of this number.
+    /// Runs only the case with this number.
     pub only: Option<u64>,
-    /// Two lane widths for each precision, one work-group size for each of them, and one link format a case: few programs to build.
+    /// Two lane widths per precision, one work-group size for each, and one link format per case, to keep the number of programs small.
     pub few_programs: bool,
-    /// The default lane width and build of each kernel alone, one link format, and few solves.
+    /// Only the default lane width and build of each kernel, one link format, and few solves.
     pub defaults_only: bool,
-    /// Whether one case in four is on a lattice of a hundred thousand sites and more.
+    /// Whether one case in four is on a lattice of at least a hundred thousand sites.
     pub large_lattices: bool,
-    /// One lane width instead of all.
+    /// The lane widths: one, or all of them.
     pub lanes: LaneChoice,
-    /// One leg order instead of the default one with a few others.
+    /// The leg order; the default one and a few others if `None`.
     pub legs: Option<LegOrder>,
-    /// One number of outer sites a work-group instead of several.
+    /// The number of outer sites per work-group; several if `None`.
     pub accelerator_threads: Option<AcceleratorThreads>,
-    /// Largest work-group of the device.
+    /// The largest work-group of the device.
     pub most_work_items: usize,
-    /// Local memory that a work-group of the device can take, in bytes.
+    /// Local memory per work-group on the device, in bytes.
     pub local_memory_bytes: u64,
-    /// The largest that is drawn: 256 fit any GPU, also kernels that need many registers; a CPU has none to run out of.
+    /// The largest random work-group. 256 fits any GPU, even for kernels that need many registers; on a CPU there is no such limit.
     pub largest_group: usize,
-    /// One cut into lanes for each lane width, and the default one, instead of one for each case: for devices whose programs are built for a cut
+    /// One lane layout per lane width, plus the default one, instead of one per case: for devices whose programs are built for a lane layout
     /// ([`crate::backend::opencl::LaneForm::Vectors`]).
     pub few_cuts: bool,
-    /// A configuration for solves, beside the hot one.
+    /// A configuration for solves, in addition to the hot one.
     pub configuration: Option<Configuration>,
 }
 
 impl VerifyOptions {
-    /// A full run: 10⁹ real numbers and more.
+    /// A full run: at least 10⁹ real numbers.
     pub fn full(seed: u64) -> Self {
         Self {
             seed,

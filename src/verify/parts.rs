@@ -1,4 +1,4 @@
-//! Solves on parts of a lattice: every operator by every method on random decompositions, held against one rank. Ranks are threads here
+//! Solves on ranks: every operator by every method on random decompositions, compared with the same solve on one rank. Ranks are threads
 //! ([`PartsCase::on_threads`]), or those of an MPI job ([`PartsCase::on_rank`]).
 
 use std::fmt;
@@ -17,12 +17,12 @@ use crate::dynamic::AnyBackend;
 use crate::operator::{AnyModel, Definition, HopParameters, definitions};
 use crate::solver::{Method, Preconditioning, Solve, SolveError, SolverParams, solve};
 
-/// Extents in each direction, of which one is drawn.
+/// The extents from which one is drawn for each direction.
 const EXTENTS: [usize; 5] = [2, 4, 4, 6, 8];
 const MOST_SITES: usize = 512;
-/// Ranks that are threads, at most.
+/// The largest number of ranks that are threads.
 const MOST_THREADS: usize = 8;
-/// Iterations at most: what is not solved by then is compared so far.
+/// The maximum number of iterations. Solves that have not converged by then are compared up to it.
 const MOST_ITERATIONS: usize = 24;
 
 /// Methods, their right-hand sides, precision and preconditioning.
@@ -37,30 +37,30 @@ const METHODS: [(Method, usize, Precision, Preconditioning); 8] = [
     (Method::BiCgStab, 1, Precision::F64, Preconditioning::EvenOdd),
 ];
 
-/// A solve on a decomposition. Each is a function of (seed, number, ranks).
+/// A solve on a decomposition. Each is a function of the seed, its number and the number of ranks.
 #[derive(Clone, Debug)]
 #[allow(missing_docs, reason = "the names say it")]
 pub struct PartsCase {
-    /// Its number, which with the seed and the number of ranks repeats it.
+    /// Its number. Together with the seed and the number of ranks it identifies the case.
     pub number: u64,
-    /// The lattice, and which rank has which part.
+    /// The lattice, and the local volume of each rank.
     pub decomposition: Decomposition,
     pub model: AnyModel,
     pub method: Method,
     pub preconditioning: Preconditioning,
     pub precision: Precision,
     pub rhs: usize,
-    /// How packets go: all have checksums, so that packets that lost bits are not taken for kernels that compute other ones.
+    /// How packets are exchanged. All have checksums, so that packets that lost bits are not mistaken for wrong results of kernels.
     pub options: RanksOptions,
     seed: u64,
 }
 
-/// How a solve went: numbers as bits.
+/// The result of a solve, with numbers as bits.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PartsOutcome {
-    /// |r|² of every iteration, of one right-hand side after the other.
+    /// |r|² of every iteration, for one right-hand side after the other.
     pub history: Vec<u64>,
-    /// The solution in site order, real and imaginary parts as f64; or in a few words why there is none.
+    /// The solution in site order, as real and imaginary parts in f64; or a short reason why there is none.
     pub solution: Result<Vec<u64>, String>,
 }
 
@@ -76,14 +76,14 @@ impl fmt::Display for PartsCase {
 }
 
 impl PartsCase {
-    /// Case number `number`, among so many ranks or a drawn number of them.
+    /// Case number `number`, on this number of ranks, or on a random number of them.
     ///
     /// # Errors
-    /// [`VerifyError::TooManyRanks`]: more ranks than such lattices have room for.
+    /// [`VerifyError::TooManyRanks`] if such lattices have no room for the ranks.
     pub fn draw(seed: u64, number: u64, ranks: Option<usize>) -> Result<Self, VerifyError> {
         let mut draws = Draws::of_case(seed, number);
         let known: Vec<&Definition> = definitions().collect();
-        // Each operator by each method before any of them comes again.
+        // Each operator is solved by each method before any combination repeats.
         let of_case = number as usize % (known.len() * METHODS.len());
         let (definition, (method, rhs, precision, preconditioning)) =
             (known[of_case % known.len()], METHODS[of_case / known.len()]);
@@ -94,32 +94,32 @@ impl PartsCase {
             draws.one_of(&[Phase::Periodic, Phase::Periodic, Phase::Antiperiodic, Phase::Antiperiodic, Phase::Fixed])
         }));
         let links = draws.one_of(&LinkFormat::ALL);
-        // Another order is another program for a device: one case in four has one.
+        // Another leg order needs another program on a device: one case in four has one.
         let drawn = leg_order(&mut draws)?;
         let legs = if draws.below(4) == 0 { drawn } else { LegOrder::DEFAULT };
         let model = |links| {
             let hop = HopParameters { boundary, links, legs };
             definition.model(definition.verified.iter().copied(), hop)
         };
-        // Not every operator takes every format.
+        // Not every operator accepts every format.
         let links = if usual.takes_links(links) { links } else { LinkFormat::Full };
         let model = model(links).map_err(super::solve::undefined)?;
         let options = RanksOptions { check_packets: true, by_messages: draws.one_of(&[false, false, true]) };
         Ok(Self { number, decomposition, model, method, preconditioning, precision, rhs, options, seed })
     }
 
-    /// The configuration, of the whole lattice or of a part.
+    /// The configuration, on the whole lattice or on a local volume.
     fn configuration(&self, extents: Extents) -> Configuration {
         Configuration::hot(extents, self.seed.wrapping_add(self.number))
     }
 
-    /// On one rank.
+    /// Solves on one rank.
     pub fn alone(&self, backend: &AnyBackend) -> Result<PartsOutcome, VerifyError> {
         let (history, solution) = self.solve(backend, &self.configuration(self.decomposition.whole()))?;
         Ok(PartsOutcome { history, solution: solution.map(|solution| as_bits(&solution)) })
     }
 
-    /// On the part of a rank; all ranks call it. What came out, at rank 0.
+    /// Solves on the local volume of a rank; all ranks must call it. Rank 0 returns the result.
     pub fn on_rank(&self, backend: &AnyBackend, lattice: &WholeLattice) -> Result<Option<PartsOutcome>, VerifyError> {
         let (history, solution) = self.solve(backend, &self.configuration(lattice.part()))?;
         let failed = |error| VerifyError::from(BackendError::device(error));
@@ -135,7 +135,7 @@ impl PartsCase {
         Ok(Some(PartsOutcome { history, solution: solution.map(|solution| as_bits(&solution)) }))
     }
 
-    /// On ranks that are threads of this process. `open` gives the OpenCL device of a rank; those that have none compute with the CPU reference.
+    /// Solves on ranks that are threads of this process. `open` returns the OpenCL device of a rank; a rank without one uses the CPU reference.
     pub fn on_threads(
         &self,
         open: impl Fn(usize) -> Result<Option<OpenCl>, BackendError> + Sync,
@@ -193,7 +193,7 @@ impl PartsCase {
     }
 }
 
-/// The CPU reference with one thread: there is one for each rank.
+/// The CPU reference with one thread, since there is one for each rank.
 fn one_thread() -> Result<Cpu, BackendError> {
     Cpu::new(crate::backend::Threads::new(1))
 }
@@ -205,14 +205,14 @@ fn as_bits(solution: &[Complex<f64>]) -> Vec<u64> {
     solution.iter().flat_map(|z| [z.re.to_bits(), z.im.to_bits()]).collect()
 }
 
-/// A lattice, and one of all its decompositions among so many ranks.
+/// A lattice, and a random decomposition of it over this number of ranks.
 fn drawn_decomposition(draws: &mut Draws, ranks: Option<usize>, reach: Reach) -> Result<Decomposition, VerifyError> {
-    /// Draws until one fits.
+    /// Number of attempts until a decomposition fits.
     const DRAWS: usize = 1000;
     for _ in 0..DRAWS {
         let ranks = ranks.unwrap_or_else(|| 2 + draws.below(MOST_THREADS - 1));
         let mut extents = [0; DIMENSIONS].map(|_: usize| draws.one_of(&EXTENTS));
-        // A prime number of ranks needs a direction with as many pairs of sites; of up to 7 of them any lattice may be cut.
+        // A prime number of ranks needs a direction with that number of pairs of sites; for up to 7 ranks, any lattice will do.
         let longest = draws.below(DIMENSIONS);
         let pairs = draws.one_of(&[1, 3, 5, 7, ranks.min(MOST_SITES)]);
         let narrowest = reach.steps().next_multiple_of(2);

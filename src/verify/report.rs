@@ -1,4 +1,4 @@
-//! What a verification found, row by row.
+//! The results of a verification, row by row.
 
 use lanefield_reference::real::Precision;
 use serde::{Deserialize, Serialize};
@@ -6,14 +6,14 @@ use serde::{Deserialize, Serialize};
 use super::compare::Mismatch;
 use crate::kernel::{self, Kernel};
 
-/// What a row is about.
+/// The subject of a row.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Subject {
-    /// The kernel, by its name, or the solve.
+    /// The name of the kernel or of the solve.
     pub kernel: String,
-    /// Its precision.
+    /// The precision.
     pub precision: Precision,
-    /// Reals stored a link, where it reads links.
+    /// Number of reals stored per link, if it reads links.
     pub reconstruct: Option<usize>,
 }
 
@@ -23,7 +23,7 @@ impl Subject {
     }
 }
 
-/// The first thing in a row that differs.
+/// The first difference in a row.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "the names say it")]
 pub struct Failure {
@@ -32,14 +32,14 @@ pub struct Failure {
     pub mismatch: Mismatch,
 }
 
-/// What a row says.
+/// The verdict of a row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs, reason = "the names say it")]
 pub enum RowVerdict {
     SameBits,
     Differs,
-    /// Nothing was compared: the device lacks what that takes, and says so. It is no failure.
+    /// Nothing was compared, because the device reports that it lacks a required feature. This is not a failure.
     NotSupported,
 }
 
@@ -50,20 +50,20 @@ pub struct Row {
     /// The kernel, or the solve.
     pub kernel: String,
     pub precision: Precision,
-    /// Reals stored a link, where it reads links.
+    /// Number of reals stored per link, if it reads links.
     pub reconstruct: Option<usize>,
     pub verdict: RowVerdict,
-    /// Fields and numbers compared; of a solve, the solves.
+    /// Number of fields and scalars compared; for a solve, the number of solves.
     pub comparisons: u64,
     /// Comparisons in which something differed.
     pub different: u64,
     pub components: u64,
-    /// Iterations of the last solve, where the row is one.
+    /// Iterations of the last solve, for rows of solves.
     pub iterations: Option<usize>,
-    /// Wall time in seconds: both sides, the comparison, and building what had to be built.
+    /// Wall time in seconds: both sides, the comparison, and building programs.
     pub seconds: f64,
     pub failure: Option<Failure>,
-    /// What the device lacks, where a comparison was left out for that.
+    /// The feature that the device lacks, if a comparison was left out for that reason.
     pub lacks: Option<String>,
 }
 
@@ -90,13 +90,13 @@ impl Row {
         Subject { kernel: self.kernel.clone(), precision: self.precision, reconstruct: self.reconstruct }
     }
 
-    /// Where it stands in the table: kernels as they are listed, then solves by their names.
+    /// Its position in the table: kernels in the order of their list, then solves by name.
     pub(super) fn place(&self) -> (usize, String, Precision, Option<usize>) {
         let number = kernel::all().position(|kernel| kernel.name == self.kernel).unwrap_or(usize::MAX);
         (number, self.kernel.clone(), self.precision, self.reconstruct)
     }
 
-    /// Adds what other cases gave.
+    /// Adds the results of other cases.
     pub(super) fn add(&mut self, other: Self) {
         self.comparisons += other.comparisons;
         self.different += other.different;
@@ -109,7 +109,7 @@ impl Row {
         self.judge();
     }
 
-    /// Draws the verdict from what was found.
+    /// Sets the verdict from the results.
     pub(super) fn judge(&mut self) {
         self.verdict = match (self.different, self.comparisons, &self.lacks) {
             (0, 0, Some(_)) => RowVerdict::NotSupported,
@@ -119,30 +119,30 @@ impl Row {
     }
 }
 
-/// What a verification found.
+/// The results of a verification.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 #[allow(missing_docs, reason = "the names say it")]
 pub struct VerifyReport {
     pub tested: String,
-    /// What it was compared with.
+    /// The implementation with which it was compared.
     pub reference: &'static str,
     pub seed: u64,
     pub rows: Vec<Row>,
-    /// Cases that could not be run to their end.
+    /// Cases that could not be completed.
     pub errors: Vec<UnitError>,
 }
 
-/// Why a case could not be run to its end.
+/// Why a case could not be completed.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct UnitError {
-    /// Its number.
+    /// The number of the case.
     pub case: u64,
-    /// The case in words, and the reason.
+    /// A description of the case, and the reason.
     pub error: String,
 }
 
 impl VerifyReport {
-    /// Whether something was compared, all that the device supports, and all of it is the same bits.
+    /// Whether something was compared, everything that the device supports, and all of it has the same bits.
     pub fn same_bits(&self) -> bool {
         self.comparisons() > 0 && self.errors.is_empty() && !self.differs()
     }
@@ -157,7 +157,7 @@ impl VerifyReport {
         self.rows.iter().map(|row| row.components).sum()
     }
 
-    /// Fields, numbers and solves compared.
+    /// Number of fields, scalars and solves compared.
     pub fn comparisons(&self) -> u64 {
         self.rows.iter().map(|row| row.comparisons).sum()
     }

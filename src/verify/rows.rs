@@ -17,7 +17,7 @@ pub(super) struct Compared {
 }
 
 impl ReportRows {
-    /// Runs one check, and enters its time and its outcome into the row that it belongs to; none where the device lacks what it takes, as the row then says.
+    /// Runs one check, and adds its time and outcome to its row. `None` if the device lacks a required feature; the row then says so.
     pub(super) fn check(
         &mut self,
         subject: &Subject,

@@ -1,5 +1,5 @@
-//! Whole solves: every |r|² as an integer, and the solution, of every operator and every method on a hot configuration, and of Wilson fermions on one
-//! from a file.
+//! Whole solves: every |r|² as an integer, and the solution, for every operator and every method on a hot configuration, and for Wilson fermions on
+//! a configuration from a file.
 
 use std::fmt;
 use std::sync::Arc;
@@ -21,13 +21,13 @@ use crate::in_precision;
 use crate::operator::{AnyModel, DefinitionError, HopParameters, definition, definitions};
 use crate::solver::{self, Method, Preconditioning, Solve, SolveError, SolverParams};
 
-/// The extents of the hot configuration: x is cut at 6, which few widths divide.
+/// The extents of the hot configuration: 6 in x, which few lane widths divide.
 const HOT: [usize; DIMENSIONS] = [6, 4, 4, 8];
-/// The mass of solves on a file, which take some hundred iterations.
+/// The mass of solves on a file, which take about a hundred iterations.
 const FILE_MASS: &str = "-0.4";
-/// Solves that take longer are compared so far.
+/// Solves that take longer are compared up to this iteration.
 const MOST_ITERATIONS: usize = 1000;
-/// The same of those for all operators and methods.
+/// The same limit for the solves of all operators and methods.
 const FEW_ITERATIONS: usize = 40;
 
 pub(super) struct SolveCheck {
@@ -44,9 +44,9 @@ pub(super) struct SolveCheck {
 }
 
 struct ComparedSolve<R> {
-    /// |r|² of every iteration, of one right-hand side after the other.
+    /// |r|² of every iteration, for one right-hand side after the other.
     history: Vec<f64>,
-    /// The solution in site order, or in a few words why there is none.
+    /// The solution in site order, or a short reason why there is none.
     solution: Result<Vec<Complex<R>>, String>,
 }
 
@@ -58,13 +58,14 @@ impl fmt::Display for SolveCheck {
         let lanes = match self.lanes {
             LaneChoice::Auto | LaneChoice::UpTo(_) | LaneChoice::InSpace(_) => "lanes of any width".to_owned(),
             LaneChoice::Width(width) => format!("{width}-byte lanes"),
-            LaneChoice::Cut(_) => format!("lanes cut {}", self.lanes),
+            LaneChoice::Cut(_) => format!("lane layout {}", self.lanes),
         };
         write!(f, "reconstruct {links}, boundary {boundary}, legs {legs}, {lanes}")
     }
 }
 
-/// All solves of a run: Wilson fermions in f32 and f64, even-odd and not, with every gauge compression; then every operator by every method.
+/// All solves of a run: Wilson fermions in f32 and f64, with and without even-odd preconditioning, with every gauge compression; then every operator
+/// by every method.
 pub(super) fn solves(options: &VerifyOptions) -> Result<Vec<SolveCheck>, VerifyError> {
     let hot = Arc::new(Configuration::hot(Extents::new(HOT)?, options.seed));
     let wilson = definition("wilson").map_err(undefined)?;
@@ -92,7 +93,7 @@ pub(super) fn solves(options: &VerifyOptions) -> Result<Vec<SolveCheck>, VerifyE
         let from_file = !Arc::ptr_eq(configuration, &hot);
         for preconditioning in [Preconditioning::EvenOdd, Preconditioning::None] {
             let formats = match preconditioning {
-                // The given one may be large.
+                // The configuration from a file may be large.
                 _ if from_file => &LinkFormat::OF_ANY_MATRICES[..],
                 Preconditioning::None if options.few_programs => &[LinkFormat::TwoRows],
                 _ => &LinkFormat::ALL,
@@ -134,12 +135,12 @@ pub(super) fn solves(options: &VerifyOptions) -> Result<Vec<SolveCheck>, VerifyE
     Ok(solves)
 }
 
-/// An operator that cannot be made.
+/// An operator that could not be created.
 pub(super) fn undefined(error: DefinitionError) -> VerifyError {
     VerifyError::Backend(BackendError::device(error))
 }
 
-/// The lane width of the run, where it has one and it fits the configuration.
+/// The lane width of the run, if it has one that fits the configuration.
 fn lanes(
     options: &VerifyOptions,
     precision: Precision,
@@ -156,7 +157,7 @@ fn lanes(
 }
 
 impl SolveCheck {
-    /// What its row is about.
+    /// The subject of its row.
     pub(super) fn subject(&self) -> Subject {
         let method = match (self.method, self.right_hand_sides) {
             (Method::ConjugateGradients, 1) => "cg",
@@ -178,20 +179,20 @@ impl SolveCheck {
         }
     }
 
-    /// Whether it is what most people run: even-odd, in f64, with two rows of each link.
+    /// Whether it is the most common kind of solve: even-odd, in f64, with two rows of each link.
     fn is_usual(&self) -> bool {
         let usual = (Preconditioning::EvenOdd, Precision::F64, LinkFormat::TwoRows);
         (self.preconditioning, self.precision, self.model.hop().links) == usual
     }
 
-    /// Whether the plain loops have such a solve: conjugate gradients of Wilson fermions.
+    /// Whether the scalar reference can do this solve: conjugate gradients of Wilson fermions.
     fn is_in_plain_loops(&self) -> bool {
         matches!(self.model, AnyModel::Wilson(_))
             && self.method == Method::ConjugateGradients
             && self.right_hand_sides == 1
     }
 
-    /// Solves on both sides. The reference takes other lanes than the backend under test, where there are any.
+    /// Solves on both sides. The reference uses other lanes than the backend under test, if there are any.
     pub(super) fn run<B: Backend>(
         &self,
         number: u64,
@@ -237,7 +238,7 @@ impl SolveCheck {
         Ok(())
     }
 
-    /// On a backend. That it does not converge is an outcome, to be compared like any other.
+    /// Solves on a backend. A solve that does not converge has an outcome that is compared like any other.
     fn solved<R: Vectors, B: Backend>(
         &self,
         backend: &B,
@@ -302,7 +303,7 @@ impl SolveCheck {
                 let mismatch = mismatch.map(|m| Mismatch::Field { name: "solution".to_owned(), mismatch: Box::new(m) });
                 Ok(Compared { components, mismatch })
             }
-            // Both without a solution, after the same history.
+            // Both have no solution, after the same history.
             (Err(_), Err(_)) => Ok(Compared { components, mismatch: None }),
             (found, expected) => {
                 let word = |solution: &Result<_, String>| match solution {

@@ -1,6 +1,6 @@
-//! Random cases of sums over sites: every site object, every operation that sums, exact sums and trees of random plans, and every way in
-//! which a device can be told to take them. Lattices are tiny, so that one lies on each side of every block's boundary, and many cases fit
-//! into a minute. What a device has to build is drawn once for a run, since building takes longer than a thousand cases.
+//! Random cases of sums over sites: every site object, every summing operation, exact sums and tree sums with random plans, and every way in which a
+//! device can compute them. Lattices are tiny, so that there is one on each side of every block boundary, and many cases fit into a minute. Choices
+//! for which a device has to build programs are drawn once per run, since a build takes longer than a thousand cases.
 
 use std::fmt;
 
@@ -19,7 +19,7 @@ use crate::backend::opencl::{Finish, SumForm, SumOptions};
 use crate::backend::{Cpu, Sum};
 use crate::kernel::{self, CaseOptions, Geometry, Kernel, KernelSource, Numbers, PlainLinks, TestData, reduce};
 
-/// Site objects that are drawn; the small ones more often, since more of them fit into a minute.
+/// Site objects to draw from. Small ones are more frequent, since more of them fit into a minute.
 const OBJECTS: [usize; 10] = [
     ComplexNumber::WORDS,
     ColourVectors::WORDS,
@@ -32,28 +32,28 @@ const OBJECTS: [usize; 10] = [
     Gauge::WORDS,
     Propagator::WORDS,
 ];
-/// Complex words of a field, at most, beyond what its lanes make necessary.
+/// The largest number of complex words of a field, unless its lanes need more.
 const SMALL_FIELD: usize = 3000;
-/// Builds of a run, at least and at most, one for every so many cases: exact and tree sums in turn.
+/// The smallest and the largest number of builds per run. One is added per this number of cases; exact and tree sums alternate.
 const FEWEST_BUILDS: u64 = 4;
 const MOST_BUILDS: u64 = 48;
 const CASES_A_BUILD: u64 = 200;
 
-/// What a device has to build for.
+/// The choices for which a device builds programs.
 #[derive(Clone, Copy, PartialEq, Debug)]
 struct SumCaseBuild {
     precision: Precision,
     width: LaneWidth,
-    /// Threads and warp of a tree.
+    /// Threads per block and per warp of a tree sum.
     plan: Option<(usize, usize)>,
     options: SumOptions,
-    /// Fields x of a pass of inner products.
+    /// The number of fields x in a pass of inner products.
     fields: usize,
-    /// The only object, where it is built for one.
+    /// The site object, if the program is built for one.
     object: Option<usize>,
 }
 
-/// What a case sums by. Sums of right-hand sides have components, which random objects have not.
+/// The kernels for which sums are checked. Sums per right-hand side need components, which random objects do not have.
 pub(super) fn kernels() -> impl Iterator<Item = &'static Kernel> {
     let is_random =
         |kernel: &&Kernel| matches!(kernel.source, KernelSource::Library) && !kernel.is_of_right_hand_sides();
@@ -86,7 +86,7 @@ impl fmt::Display for SumCase {
         let SumOptions { form, finish, group, .. } = build.options;
         write!(
             f,
-            "case {number}: lattice {extents}, {width}-byte lanes cut {nodes}, {sites} sites, {} words a site, ",
+            "case {number}: lattice {extents}, {width}-byte lanes, lane layout {nodes}, {sites} sites, {} words a site, ",
             object.0
         )?;
         write!(f, "{numbers} numbers, {sum} sum, slices across {direction}")?;
@@ -104,7 +104,7 @@ impl fmt::Display for SumCase {
 }
 
 impl<'o> SumCases<'o> {
-    /// The sums of a run on a backend that can, or cannot, finish by retirement count. `widths` are those of f32 and of f64.
+    /// The sums of a run on a backend that can, or cannot, finish sums by retirement count. `widths` are those of f32 and of f64.
     pub(super) fn new(options: &'o VerifyOptions, widths: &[Vec<LaneWidth>; 2], can_retire: bool) -> Self {
         let count = (u64::from(options.sums) / CASES_A_BUILD).clamp(FEWEST_BUILDS, MOST_BUILDS);
         let build = |number: u64| {
@@ -124,7 +124,7 @@ impl<'o> SumCases<'o> {
                 Some(SumForm::Fused(bundle)),
                 Some(SumForm::Fused(bundle)),
                 Some(SumForm::Staged(bundle)),
-                // Large objects make long programs of it.
+                // Large objects would make long programs.
                 if options.few_programs { None } else { Some(SumForm::SerialWords) },
             ]);
             let finish = match draws.below(3) {
@@ -137,7 +137,7 @@ impl<'o> SumCases<'o> {
             let groups_per_unit = draws.one_of(&[None, Some(1), Some(5)]);
             // As for a GPU: in one build of eight on a CPU.
             let specialised = (number % 16 == 6 || number % 16 == 9).then_some(true);
-            // A bundle of a large object in one work-item takes a compiler minutes.
+            // Compiling a bundle of a large object in one work-item takes minutes.
             let object = match (form, specialised) {
                 (Some(SumForm::SerialWords), _) => Some(draws.one_of(&OBJECTS[..6])),
                 (_, Some(true)) => Some(draws.one_of(&OBJECTS)),
@@ -150,7 +150,7 @@ impl<'o> SumCases<'o> {
         Self { options, builds: (0..count).map(build).collect() }
     }
 
-    /// Case `number` of the run, the `index`th of the sums.
+    /// Case `number` of the run, which is sum number `index`.
     pub(super) fn case(&self, number: u64, index: u64) -> Result<SumCase, LayoutError> {
         let build = self.builds[(index % self.builds.len() as u64) as usize];
         let mut draws = Draws::of_case(self.options.seed, number);
@@ -183,7 +183,7 @@ impl<'o> SumCases<'o> {
 }
 
 impl SumCase {
-    /// Every sum on both sides.
+    /// Runs every sum on both sides.
     pub(super) fn run<B: Tested>(
         &self,
         tested: &mut B,
@@ -218,7 +218,7 @@ impl SumCase {
                 data,
                 ..CaseOptions::new(lattice, sites, build.precision, links, 1)
             };
-            // What is launched besides is seen in these sums alone.
+            // The other launches of a sum occur only here.
             let launched = match kernel.geometry {
                 Geometry::SumOfWords if matches!(build.options.form, Some(SumForm::Staged(_))) => &reduce::PACK,
                 Geometry::SumOfSites if build.options.finish == Some(Finish::SecondKernel) => &reduce::FINISH,

@@ -4,17 +4,17 @@ use crate::backend::opencl::{Retirement, SumOptions, Tuning};
 use crate::backend::{Backend, BackendError, Cpu, Threads};
 use crate::dynamic::AnyBackend;
 
-/// What a backend is compared with.
+/// The implementation with which a backend is compared.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Against {
     /// The CPU reference.
     Cpu,
-    /// The plain loops, which know no layout: what the CPU reference itself is compared with.
+    /// The scalar reference, which has no lanes: the CPU reference itself is compared with it.
     PlainLoops,
 }
 
 impl Against {
-    /// What it is, for people.
+    /// Its name in messages.
     pub fn name(self) -> &'static str {
         match self {
             Self::Cpu => "CPU reference",
@@ -23,11 +23,11 @@ impl Against {
     }
 }
 
-/// A backend that can be put to the test in different configurations.
+/// A backend that can be tested in different configurations.
 pub trait Tested: Backend {
-    /// Lays fields out, and builds and launches kernels, in the way of a case; a backend that knows only one takes the number of threads.
+    /// Sets how fields are laid out and kernels are built and launched. A backend without a choice only sets the number of threads.
     fn set_tuning(&mut self, tuning: Tuning) -> Result<(), BackendError>;
-    /// Takes sums in the way of a case; a backend that knows only one goes on as before.
+    /// Sets how sums are computed. A backend without a choice ignores it.
     fn set_sum_options(&mut self, options: SumOptions);
     /// Whether sums can be finished by retirement count.
     fn can_retire(&self) -> bool;
@@ -67,7 +67,7 @@ impl Tested for AnyBackend {
     }
 }
 
-/// The CPU reference with the threads of a case. More than eight would only wait for each other on small lattices.
+/// The CPU reference with the number of threads of a case. More than eight would only wait for each other on small lattices.
 fn with_threads(tuning: Tuning) -> Result<Cpu, BackendError> {
     let threads = tuning.accelerator_threads.unwrap_or_default();
     Cpu::new(Threads::new(threads.get().min(8)))

@@ -1,4 +1,4 @@
-//! A verification in units, and what they find.
+//! A verification in units, and their results.
 
 use std::collections::HashMap;
 
@@ -18,7 +18,7 @@ use crate::backend::opencl::Tuning;
 use crate::dynamic::AnyBackend;
 use crate::kernel::{self, Kernel};
 
-/// How far a verification has come.
+/// The progress of a verification.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress<'a> {
     /// Units done.
@@ -27,11 +27,11 @@ pub struct Progress<'a> {
     pub units: usize,
     /// Real numbers compared.
     pub components: u64,
-    /// Rows to which nothing will be added.
+    /// Rows that are complete.
     pub finished: &'a [Row],
 }
 
-/// A verification in units, each of which runs on its own: a process may take some of them, and another the rest.
+/// A verification in units that run independently: one process may run some of them, and another one the rest.
 pub struct Verification<'o> {
     plan: CasePlan<'o>,
     solves: Vec<SolveCheck>,
@@ -39,15 +39,15 @@ pub struct Verification<'o> {
     units: Vec<Unit>,
 }
 
-/// What runs at a time.
+/// A piece of work that runs as a whole.
 struct Unit {
     case: u64,
     work: UnitWork,
-    /// The rows that it is part of, as a whole: those of a family of kernels, or of a solve.
+    /// The group of rows to which it contributes: those of a family of kernels, or of a solve.
     rows: String,
 }
 
-/// The kernels of a family on a random case, a random sum, or a solve: the latter two by their place among them.
+/// The kernels of a family on a random case, a random sum, or a solve; the last two by their index.
 #[derive(Clone, Copy)]
 enum UnitWork {
     Kernels(&'static str),
@@ -55,7 +55,7 @@ enum UnitWork {
     Solve(usize),
 }
 
-/// What a unit gave.
+/// The result of a unit.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct UnitReport {
     /// Its rows.
@@ -65,7 +65,7 @@ pub struct UnitReport {
 }
 
 impl<'o> Verification<'o> {
-    /// The units of a run; those of families that compilers are quick with come first. `can_retire`: [`Tested::can_retire`].
+    /// The units of a run; families that compile quickly come first. `can_retire`: [`Tested::can_retire`].
     pub fn new(options: &'o VerifyOptions, can_retire: bool) -> Result<Self, VerifyError> {
         let plan = CasePlan::new(options)?;
         let solves = solves(options)?;
@@ -88,7 +88,7 @@ impl<'o> Verification<'o> {
             }
         }
         families.sort_by_key(of_stencils);
-        // Random sums add to the rows of all families that have kernels for them.
+        // Random sums contribute to the rows of all families that have kernels for them.
         let sums_are = |family: &str| sums::kernels().any(|kernel| kernel.family == family);
         let mut units = Vec::new();
         for family in families {
@@ -109,14 +109,14 @@ impl<'o> Verification<'o> {
         Ok(Self { plan, solves, sums, units })
     }
 
-    /// How many units there are.
+    /// The number of units.
     pub fn units(&self) -> usize {
         self.units.len()
     }
 
-    /// Runs a unit: compares `tested` with `against`. Data are made and compared on the threads of `host`, which also is the CPU reference.
+    /// Runs a unit: compares `tested` with `against`. The threads of `host`, which is also the CPU reference, create and compare the data.
     pub fn run(&self, unit: usize, tested: &mut AnyBackend, against: Against, host: &Cpu) -> UnitReport {
-        // Compiled here, and not again in each program.
+        // Compiled here once, instead of in each program.
         self.run_on(unit, tested, against, host)
     }
 
@@ -162,7 +162,7 @@ impl<'o> Verification<'o> {
         }
     }
 
-    /// What a unit that could not be run to its end leaves: a process that died of it, say.
+    /// The report of a unit that could not be completed, for example because its process crashed.
     pub fn failed(&self, unit: usize, error: String) -> UnitReport {
         let error = self
             .units
@@ -171,7 +171,7 @@ impl<'o> Verification<'o> {
         UnitReport { error, ..UnitReport::default() }
     }
 
-    /// Findings of none of the units yet.
+    /// Empty findings, to which results of units are added.
     pub fn findings(&self, tested: String, against: Against, seed: u64) -> Findings<'_> {
         let mut left = HashMap::new();
         for unit in &self.units {
@@ -182,10 +182,10 @@ impl<'o> Verification<'o> {
     }
 }
 
-/// What the units that are done gave, in whichever order they come.
+/// The results of the units that are done, in any order.
 pub struct Findings<'v> {
     units: &'v [Unit],
-    /// Units that are not done, of each group of rows.
+    /// For each group of rows, the number of units that are not done.
     left: HashMap<&'v str, usize>,
     done: usize,
     of_group: HashMap<&'v str, Vec<Row>>,
@@ -193,7 +193,7 @@ pub struct Findings<'v> {
 }
 
 impl Findings<'_> {
-    /// Takes what a unit gave, and tells how far this is.
+    /// Adds the result of a unit, and returns the progress.
     pub fn take(&mut self, unit: usize, found: UnitReport) -> Progress<'_> {
         let group = &self.units[unit].rows[..];
         let rows = self.of_group.entry(group).or_default();
@@ -219,7 +219,7 @@ impl Findings<'_> {
         Progress { done: self.done, units: self.units.len(), components, finished: &self.report.rows[first..] }
     }
 
-    /// The report, and the rows that are not finished, if some units are not done.
+    /// The report, and the rows that are incomplete if some units are not done.
     pub fn end(mut self) -> (VerifyReport, Vec<Row>) {
         self.report.rows.sort_by_cached_key(Row::place);
         self.report.errors.sort_by_key(|error| error.case);
@@ -229,8 +229,8 @@ impl Findings<'_> {
     }
 }
 
-/// Compares `tested` with `against` on every case of `options`, as [`Verification`] says. `observe` is told after each unit.
-/// Fails for options that no run can have. Bits that differ are in the report, and so are cases that could not be run.
+/// Compares `tested` with `against` on every case of `options`, as in [`Verification`]. `observe` is called after each unit. Options that no run can
+/// have are an error; different bits, and cases that could not be run, are in the report.
 pub fn verify<B: Tested>(
     tested: &mut B,
     against: Against,
@@ -247,7 +247,7 @@ pub fn verify<B: Tested>(
     Ok(findings.end().0)
 }
 
-/// The rows that a verification has, without running anything: each kernel in each precision that it takes, and each solve.
+/// The rows of a verification, without running anything: each kernel in each precision that it supports, and each solve.
 pub fn rows(options: &VerifyOptions) -> Result<Vec<Subject>, VerifyError> {
     let kernels = options.kernels.iter().copied().flat_map(|kernel| {
         let of_precision = move |precision| Subject::of_kernel(kernel, precision, None);

@@ -115,7 +115,7 @@ fn a_configuration_that_cannot_be_written_is_refused_by_all_ranks() {
         nersc::write_part(path, &part, &NerscOptions::default(), lattice).unwrap_err().to_string()
     });
     assert!(errors[0].contains("the directory /nowhere/at does not exist"), "{}", errors[0]);
-    assert!(errors[1].contains("rank 0 cannot make it"), "{}", errors[1]);
+    assert!(errors[1].contains("rank 0 cannot create it"), "{}", errors[1]);
 }
 
 #[test]

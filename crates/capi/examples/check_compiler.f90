@@ -1,9 +1,10 @@
-! What a Fortran compiler makes of the rules of docs/arithmetic.md, section 1: the counterpart of lfr_check_compiler() in
-! reference/lanefield_reference.c. It needs nothing of Lanefield. Compile it with the flags of your own program:
+! Tests whether a Fortran compiler keeps the rules of docs/arithmetic.md, section 1. It is the counterpart of
+! lfr_check_compiler() in reference/lanefield_reference.c, and needs nothing from Lanefield. Compile it with the flags
+! of your own program:
 !
 !   gfortran -O2 -ffp-contract=off -fno-tree-slp-vectorize check_compiler.f90 -o check_compiler && ./check_compiler
 !
-! It says that the rules are kept, or names the first one that is broken, and stops with 1. docs/compilers.md has the flags.
+! It prints that the rules are kept, or names the first one that is broken and stops with 1. docs/compilers.md lists the flags.
 module compiler_check
   use, intrinsic :: iso_fortran_env, only: real32, real64, int32, int64
   use, intrinsic :: iso_c_binding, only: c_double, c_float
@@ -14,7 +15,7 @@ module compiler_check
   end type
 
   interface
-    ! Of the C library: ieee_fma came with Fortran 2018.
+    ! From the C library, since ieee_fma requires Fortran 2018.
     pure function fused_f64(a, b, c) bind(C, name="fma") result(d)
       import :: c_double
       real(c_double), value :: a, b, c
@@ -28,8 +29,8 @@ module compiler_check
     end function
   end interface
 
-  ! Every number comes through a pointer that other files could set, so that the compiler cannot know it: the program computes.
-  ! (A volatile variable does not do: flang 19 takes no notice of the word.)
+  ! Every number comes through a pointer that other files could set, so the compiler cannot know it, and the program computes.
+  ! (A volatile variable is not enough: flang 19 ignores the attribute.)
   procedure(copy_f64), pointer :: given_f64 => copy_f64
   procedure(copy_f32), pointer :: given_f32 => copy_f32
   procedure(through_real32), pointer :: rounded => through_real32
@@ -110,7 +111,7 @@ contains
       same(f + f, 2e0**(-126)), same(real(f, real64), 2d0**(-127))])
   end function
 
-  ! a + b - a must go from left to right, also where there are no parentheses; so must a sum over an array.
+  ! a + b - a must be computed from left to right, even without parentheses; so must a sum over an array.
   logical function reassociates()
     real(real64) :: large, one, terms(16), total
     real(real32) :: big, single, few(16), subtotal
@@ -145,8 +146,8 @@ contains
     has_excess_precision = .not. all([same(total - one, 2d0**(-52)), same(subtotal - single, 2e0**(-23))])
   end function
 
-  ! (1 + u)(1 - u) is 1 where it is rounded, and 1 - u^2 where it is not. Each expression has numbers of its own: what a compiler
-  ! may use twice, it does not fuse. There are no parentheses, since some compilers fuse nothing across them.
+  ! (1 + u)(1 - u) is 1 if it is rounded, and 1 - u^2 if it is not. Each expression has its own numbers, since compilers do not fuse
+  ! a product that they can use twice. There are no parentheses, since some compilers do not fuse across them.
   logical function contracts()
     real(real64), parameter :: u = 2d0**(-30)
     real(real32), parameter :: v = 2e0**(-14)
@@ -166,7 +167,7 @@ contains
       same(fg_minus_h, 0e0), same(h_minus_fg, 0e0), same(fg_minus_hk, 0e0), same(real(z), 0d0)])
   end function
 
-  ! (1 + u)(1 - u) - 1 is -u^2 where fma rounds once. Rounded to double in between, the last one would be 1 + 2^-11.
+  ! (1 + u)(1 - u) - 1 is -u^2 if fma rounds once. With rounding to double in between, the last one would be 1 + 2^-11.
   logical function fma_is_not_fused()
     real(real64), parameter :: u = 2d0**(-30)
     real(real32), parameter :: v = 2e0**(-14), w = 2e0**(-12)
@@ -175,7 +176,8 @@ contains
       same(fused_f32(opaque(1 + w), opaque(1 + w), opaque(2e0**(-80))), 1 + 2e0**(-11) + 2e0**(-23))])
   end function
 
-  ! A quotient q is right if |a - q b| is at most half an ulp of q times b. One divisor for many: a reciprocal would be taken once.
+  ! A quotient q is right if |a - q b| is at most half an ulp of q times b.
+  ! One divisor for many quotients: a compiler might compute its reciprocal once.
   logical function division_is_approximate()
     real(real64) :: a(16), q(16), b
     real(real32) :: f(16), p(16), g
@@ -209,7 +211,7 @@ contains
     end do
   end function
 
-  ! Two numbers that are stored side by side: GCC 12 drops the rounding where it takes the pair for a vector.
+  ! Two numbers that are stored side by side: GCC 12 drops the rounding if it treats the pair as a vector.
   subroutine through_real32(x, y)
     type(pair), intent(in) :: x
     type(pair), intent(out) :: y
@@ -240,7 +242,7 @@ contains
       again == again .or. nan == nan
   end function
 
-  ! The first rule that is broken, with the flag that mends it; an empty text where all are kept.
+  ! The first rule that is broken, with the flag that repairs it; an empty text if all are kept.
   function broken_rule() result(text)
     character(:), allocatable :: text
     if (rounds_otherwise()) then

@@ -1,4 +1,4 @@
-// A solve by handles that free themselves. Compile: c++ -std=c++17 solve.cpp $(pkg-config --cflags --libs lanefield)
+// A solve with handles that free themselves. Compile: c++ -std=c++17 solve.cpp $(pkg-config --cflags --libs lanefield)
 #include <lanefield.hpp>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ int main() try {
     if (!(residual < 1e-20))
         return 1;
 
-    // Stopped after five iterations, and by an exception that passes the library by.
+    // Stopped after five iterations, and by an exception that the library does not see.
     try {
         clover.solve(eta, {}, [](std::uint64_t iteration, double) { return iteration == 5; });
         return 1;
@@ -41,7 +41,7 @@ int main() try {
     } catch (const std::out_of_range &) {
     }
 
-    // Swapped spins are found out.
+    // Swapped spins are detected.
     auto wrong = clover.apply(solved.solution);
     if (clover.compare(solved.solution, wrong).differing != 0)
         return 1;

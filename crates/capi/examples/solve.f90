@@ -1,10 +1,10 @@
-! A solve, and a check of an operator with a fault in it. Compile: gfortran lanefield.f90 solve.f90 $(pkg-config --libs lanefield)
+! A solve, and a check of an operator with an error in it. Compile: gfortran lanefield.f90 solve.f90 $(pkg-config --libs lanefield)
 module watching
   use lanefield
   implicit none
 contains
 
-  ! Tells every twentieth iteration.
+  ! Prints every twentieth iteration.
   function watch(user, iteration, residual) bind(C) result(stop)
     type(c_ptr), value :: user
     integer(c_int64_t), value :: iteration
@@ -50,7 +50,7 @@ program solve
   print "(i0, a, es9.2)", info%iterations, " iterations, |M psi - eta|^2 = ", residual
   if (.not. residual < 1d-16) error stop "no solution"
 
-  ! The same residual from fields that the context holds, on its device if it has one.
+  ! The same residual from fields that the context stores, on its device if it has one.
   call must(lf_field_create(wilson, LF_ALL_SITES, LF_F64, field))
   call must(lf_field_create(wilson, LF_ALL_SITES, LF_F64, product))
   call must(lf_field_upload_f64(field, c_loc(psi), reals))

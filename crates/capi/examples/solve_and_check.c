@@ -1,11 +1,11 @@
-/* A solve, and a check of a hop with a fault in it. Compile: cc solve_and_check.c $(pkg-config --cflags --libs lanefield) */
+/* A solve, and a check of a hop with an error in it. Compile: cc solve_and_check.c $(pkg-config --cflags --libs lanefield) */
 #include <lanefield.h>
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Ends the program where a function failed. */
+/* Ends the program if a function failed. */
 static void must(lf_status status, const char *what) {
     if (status != LF_OK) {
         fprintf(stderr, "%s: %s: %s\n", what, lf_status_name(status), lf_last_error());
@@ -116,7 +116,7 @@ int main(int argc, char **argv) {
     solve(context, configuration);
     check(context, configuration);
 
-    /* What goes wrong says why. */
+    /* A failure says why. */
     lf_operator *none = NULL;
     lf_status status = lf_operator_create(context, configuration, "overlap", NULL, 0, &none);
     printf("%s: %s\n", lf_status_name(status), lf_last_error());

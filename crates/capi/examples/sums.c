@@ -1,4 +1,4 @@
-/* Exact sums of several threads: each adds terms of its own, and what they merge is rounded once. Compile: cc sums.c -pthread $(pkg-config --cflags --libs lanefield) */
+/* Exact sums of several threads: each adds its own terms, and their merged sum is rounded once. Compile: cc sums.c -pthread $(pkg-config --cflags --libs lanefield) */
 #include <lanefield.h>
 
 #include <pthread.h>
@@ -29,7 +29,7 @@ static void *add(void *argument) {
 }
 
 int main(void) {
-    /* Large terms that cancel, and a small one that is left. */
+    /* Large terms that cancel, and a small one that remains. */
     for (int k = 0; k < THREADS * TERMS; ++k)
         terms[k] = (k % 2 ? -1e300 : 1e300) / (1 + k / 2 % 7);
     pthread_t threads[THREADS];

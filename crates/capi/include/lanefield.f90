@@ -1,6 +1,8 @@
-! The functions of lanefield.h for Fortran 2008, by iso_c_binding: what is said there holds here. Compile this file with the program, and link with -llanefield.
+! The functions of lanefield.h for Fortran 2008, through iso_c_binding. The comments of lanefield.h apply here, too.
+! Compile this file with the program, and link with -llanefield.
 !
-! Handles are type(c_ptr). Texts end in c_null_char. Arrays are those of C: complex(c_double_complex) arrays may be given as pairs of reals by c_loc.
+! Handles are type(c_ptr). Texts end in c_null_char. Arrays are those of C: pass complex(c_double_complex) arrays with
+! c_loc, as pairs of reals.
 ! An array psi(0:2, 0:3, 0:X-1, 0:Y-1, 0:Z-1, 0:T-1) of complex numbers has the order of spinors in C: colour, spin, x, y, z, t.
 module lanefield
   use, intrinsic :: iso_c_binding
@@ -14,7 +16,7 @@ module lanefield
   integer(c_int32_t), parameter :: LF_F64 = 0, LF_F32 = 1
   integer, parameter :: LF_WORDS_OF_A_SUM = 72, LF_REPORT_LENGTH = 512, LF_LINK_REALS_A_SITE = 72
 
-  ! A parameter of an operator: a number, or a text where `text` is not c_null_ptr.
+  ! A parameter of an operator. Its value is `text`, or `number` if `text` is c_null_ptr.
   type, bind(C) :: lf_parameter
     type(c_ptr) :: name = c_null_ptr
     real(c_double) :: number = 0
@@ -35,7 +37,7 @@ module lanefield
     type(c_ptr) :: user = c_null_ptr
   end type
 
-  ! What a solve took.
+  ! The results of a solve, apart from the solution.
   type, bind(C) :: lf_solve_info
     integer(c_size_t) :: size = 0
     type(c_ptr) :: history = c_null_ptr
@@ -54,7 +56,7 @@ module lanefield
     integer(c_int64_t) :: source_scales_room = 0
   end type
 
-  ! What a comparison found; `part` is 0 for the real part, 1 for the imaginary one.
+  ! The result of a comparison; `part` is 0 for the real part, 1 for the imaginary one.
   type, bind(C) :: lf_report
     integer(c_size_t) :: size = 0
     integer(c_int64_t) :: compared = 0
@@ -75,7 +77,7 @@ module lanefield
   end type
 
   abstract interface
-    ! Told iterations and |r|/|b|; stops the solve where it gives anything but 0.
+    ! Receives the number of iterations and |r|/|b|. Stops the solve if it returns anything but 0.
     function lf_progress(user, iteration, residual) bind(C) result(stop)
       import :: c_ptr, c_int64_t, c_double, c_int32_t
       type(c_ptr), value :: user
@@ -396,7 +398,7 @@ module lanefield
 
 contains
 
-  ! lf_solve(), which needs no size to be set.
+  ! lf_solve() without structures whose size must be set.
   function lf_solve(op, source, solution, reals, options, info) result(status)
     type(c_ptr), intent(in) :: op, source, solution
     integer(c_size_t), intent(in) :: reals
@@ -416,7 +418,7 @@ contains
     report%size = c_sizeof(report)
   end function
 
-  ! A text of C.
+  ! A C string as a Fortran string.
   function lf_text(text) result(answer)
     type(c_ptr), intent(in) :: text
     character(:), allocatable :: answer

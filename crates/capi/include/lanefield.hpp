@@ -1,4 +1,4 @@
-// Handles of lanefield.h that free themselves, and failures as exceptions, for C++17. Everything is inline: only liblanefield is linked.
+// C++17 classes for lanefield.h: handles free themselves, and failures are exceptions. Everything is inline: link only liblanefield.
 
 #ifndef LANEFIELD_HPP
 #define LANEFIELD_HPP
@@ -18,7 +18,7 @@
 
 namespace lanefield {
 
-// A status other than LF_OK, with what lf_last_error() said.
+// A status other than LF_OK, with the text of lf_last_error().
 class error : public std::runtime_error {
 public:
     error(lf_status status, const std::string &what) : std::runtime_error(what), status_(status) {}
@@ -28,7 +28,7 @@ private:
     lf_status status_;
 };
 
-// Throws where a function failed.
+// Throws if a function failed.
 inline void check(lf_status status) {
     if (status != LF_OK)
         throw error(status, std::string(lf_status_name(status)) + ": " + lf_last_error());
@@ -47,7 +47,7 @@ template <class T, void (*Free)(T *)> using handle = std::unique_ptr<T, freed<T,
 using complex = std::complex<double>;
 using extents = std::array<std::int32_t, 4>;
 
-// Where is computed: "cpu", "auto", a number or part of the name of an OpenCL device.
+// Where the library computes: "cpu", "auto", or the index or part of the name of an OpenCL device.
 class context {
 public:
     explicit context(const std::string &device = "cpu", std::int32_t threads = 0) {
@@ -62,7 +62,7 @@ public:
         return text;
     }
 
-    // |x|^2 of objects of so many complex words each: the exact sum, rounded once.
+    // |x|^2 over objects of `words` complex words each: the exact sum, rounded once.
     double norm2(const std::vector<complex> &x, std::size_t words = 12) const {
         double value = 0;
         check(lf_norm2_f64(get(), reinterpret_cast<const double *>(x.data()), x.size() / words, words, &value));
@@ -92,7 +92,7 @@ public:
         auto numbers = lattice == nullptr ? nullptr : lattice->data();
         return make([&](lf_configuration **out) { return lf_configuration_read_as(on.get(), path.c_str(), numbers, projection, out); });
     }
-    // 36 complex numbers a site; links further from SU(3) than the tolerance are refused.
+    // 36 complex numbers for each site. Links further from SU(3) than the tolerance are refused.
     static configuration from_links(const context &on, const extents &lattice, const std::vector<complex> &links, double tolerance = 1e-5) {
         auto numbers = reinterpret_cast<const double *>(links.data());
         return make([&](lf_configuration **out) {
@@ -100,7 +100,7 @@ public:
         });
     }
 
-    // In the format that the name says, or in the one that is given; a file that is there already is replaced.
+    // Writes in the given format, or in the one that the name implies. An existing file is replaced.
     void write(const std::string &path, const char *format = nullptr) const {
         check(lf_configuration_write_as(get(), path.c_str(), format));
     }
@@ -135,7 +135,7 @@ public:
     parameter(std::string name, std::string text) : name_(std::move(name)), text_(std::move(text)), is_text_(true) {}
     parameter(std::string name, const char *text) : parameter(std::move(name), std::string(text)) {}
 
-    // Valid as long as this.
+    // Valid during the lifetime of this object.
     lf_parameter get() const noexcept { return {name_.c_str(), number_, is_text_ ? text_.c_str() : nullptr}; }
 
 private:
@@ -145,7 +145,7 @@ private:
     bool is_text_ = false;
 };
 
-// What a solve took.
+// The results of a solve, apart from the solution.
 struct solved {
     std::vector<complex> solution;
     lf_solve_info info;
@@ -168,7 +168,7 @@ public:
         check(lf_operator_describe(get(), &text));
         return text;
     }
-    // Complex numbers of an array.
+    // The number of complex numbers in an array.
     std::size_t size() const {
         std::size_t reals = 0;
         check(lf_operator_reals(get(), &reals));
@@ -179,13 +179,13 @@ public:
         check(lf_operator_apply_f64(get(), piece, sites, dagger, reals(source), reinterpret_cast<double *>(result.data()), 2 * source.size()));
         return result;
     }
-    // The numbers of a source by its name, as of lf_source().
+    // The numbers of a source by its name: see lf_source().
     std::vector<complex> source(const std::string &name) const {
         std::vector<complex> values(size());
         check(lf_source(get(), name.c_str(), reinterpret_cast<double *>(values.data()), 2 * values.size()));
         return values;
     }
-    // Compares a result of the caller's own with the reference: the report says where the first difference is.
+    // Compares the caller's result with the reference's. The report describes the first difference.
     lf_report compare(const std::vector<complex> &source, const std::vector<complex> &result, bool dagger = false, lf_piece piece = LF_FULL,
                       lf_sites sites = LF_ALL_SITES) const {
         lf_report report{};
@@ -197,7 +197,7 @@ public:
             check(status);
         return report;
     }
-    // `progress` is told iterations and |r|/|b|, and stops the solve where it returns true; what it throws comes out here.
+    // `progress` receives the number of iterations and |r|/|b|. If it returns true, the solve stops. Its exceptions are rethrown here.
     solved solve(const std::vector<complex> &source, lf_solve_options options = {},
                  const std::function<bool(std::uint64_t, double)> &progress = {}) const {
         solved result{std::vector<complex>(source.size()), {}};
@@ -237,7 +237,7 @@ private:
     detail::handle<lf_operator, lf_operator_free> handle_;
 };
 
-// A sum of doubles that goes on.
+// An accumulating exact sum of doubles.
 class exact_sum {
 public:
     exact_sum() {

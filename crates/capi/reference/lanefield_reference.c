@@ -1,9 +1,9 @@
 /*
- * The canonical arithmetic of Lanefield in plain C99, written from docs/arithmetic.md. lanefield_reference.h says how arrays are laid out and how to
- * build this; section numbers are those of the page. What is said once for a precision stands in the second half of this file, which the first half
- * includes twice: there REAL is float or double, and LFR(name) is lfr_name_f32 or lfr_name_f64.
+ * The canonical arithmetic of Lanefield in plain C99, written from docs/arithmetic.md. lanefield_reference.h describes the layout of arrays and how
+ * to build this file. Section numbers are those of docs/arithmetic.md. The second half of this file is for one precision; the first half includes it
+ * twice. There REAL is float or double, and LFR(name) is lfr_name_f32 or lfr_name_f64.
  *
- * It is made to be read and to be ported, not to be fast: a function a definition, loops over sites, and no parallelism.
+ * It is written to be read and ported, not to be fast: one function for each definition, loops over sites, and no parallelism.
  */
 #ifndef LFR
 
@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Section 1 forbids what -ffast-math allows, and more than the precision of a type. What the preprocessor does not know, lfr_check_compiler() finds.
+/* Section 1 forbids what -ffast-math allows, and excess precision. lfr_check_compiler() finds what the preprocessor cannot.
  * (LFR_TRY_FAST_MATH is for the test of that function.) */
 #ifndef LFR_TRY_FAST_MATH
 #if defined(__FAST_MATH__) || defined(_M_FP_FAST) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
@@ -75,7 +75,7 @@ static int has_site(const lfr_shape *shape, size_t site)
     return (x[0] + x[1] + x[2] + x[3]) % 2 == (shape->sites == LFR_ODD);
 }
 
-/* Section 5: the phase with which a link is multiplied that a leg takes from a site. */
+/* Section 5: the phase that multiplies the link of a leg at a site. */
 static int phase_of(const int extents[4], const int phases[4], size_t site, int leg)
 {
     const int d = leg % 4;
@@ -110,7 +110,7 @@ static int other_parity(int sites)
     return sites == LFR_EVEN ? LFR_ODD : LFR_EVEN;
 }
 
-/* Memory, all bits zero. */
+/* Allocates memory with all bits zero. */
 static void *fresh_memory(size_t count, size_t size)
 {
     void *memory = calloc(count == 0 ? 1 : count, size);
@@ -130,7 +130,7 @@ void lfr_exact_start(lfr_exact_sum *sum)
     memset(sum, 0, sizeof *sum);
 }
 
-/* Makes all limbs but the last one numbers from 0 to 2^32 - 1. */
+/* Carries, so that all limbs but the last one are from 0 to 2^32 - 1. */
 static void make_carries(lfr_exact_sum *sum)
 {
     for (int k = 0; k + 1 < LIMBS; k++) {
@@ -305,8 +305,8 @@ double lfr_sum_terms(const double *terms, size_t n, const lfr_tree *tree)
     return lfr_exact_round(&sum);
 }
 
-/* The sites of a field in the order in which they are summed, as many as are returned. Exact sums do not depend on it; for trees they are lane by lane
- * within an outer site, outer site by outer site. Only those whose coordinate in `direction` is `slice`; all for direction -1. */
+/* The sites of a field in the order of summation; returns their number. Exact sums do not depend on the order. For trees it is outer site by outer
+ * site, and within each lane by lane. Only sites whose coordinate in `direction` is `slice`; all for direction -1. */
 static size_t sites_in_order(const lfr_shape *shape, const lfr_tree *tree, int direction, int slice, size_t *order)
 {
     const int whole[4] = {1, 1, 1, 1};
@@ -429,7 +429,7 @@ void lfr_dense_inverse(const lfr_sweep *sweep, double *n[2])
     free(y);
 }
 
-/* A ring whose arrays lie in some room, of which it takes its part. */
+/* A ring whose arrays are at the beginning of `room`, which is advanced. */
 static lfr_ring new_ring(double **room, int ls, double diagonal, double beside, double mass)
 {
     double *d = *room;
@@ -522,7 +522,7 @@ static int chirality_of(size_t word)
     return word < 6 ? 0 : 1;
 }
 
-/* What is done with a hop, word by word: nothing, a x + hop, a hop, a x - hop. */
+/* The operation on a hop, word by word: none, a x + hop, a hop, a x - hop. */
 enum { JUST_HOP, HOP_PLUS, TIMES_HOP, MINUS_HOP };
 
 /* Whether w w^dagger = 1 and det w = 1 to 10^-5. */
@@ -585,13 +585,13 @@ static double power_of_two(int e)
     return power;
 }
 
-/* x times 2^e, also where 2^e is no double. */
+/* x times 2^e, even if 2^e is not a double. */
 static double times_power(double x, int e)
 {
     return e > 1000 ? (x * power_of_two(1000)) * power_of_two(e - 1000) : x * power_of_two(e);
 }
 
-/* The exponent by which a source is divided: 0 where it may stay as it is. */
+/* The exponent by which a source is divided; 0 if it can stay unchanged. */
 static int exponent_to_divide(double largest, int low_precision)
 {
     if (!(largest > 0) || largest > DBL_MAX)
@@ -748,7 +748,7 @@ void lfr_mixed_solve(const lfr_operator_f64 *fermion, const lfr_operator_f32 *lo
 
 /* --------------------------------------------------- Section 1: what the compiler does -------------------------------------------------- */
 
-/* Every number comes from and goes to memory that the compiler may not look through, so that it computes at run time what it would compute. */
+/* Every number comes from and goes to memory that is opaque to the compiler, so that it computes everything at run time. */
 static volatile double given_f64[16];
 static volatile float given_f32[16];
 
@@ -1221,7 +1221,7 @@ void LFR(round_to_half)(const lfr_shape *shape, COMPLEX *field)
                 LFR(round_part)(field + (part * volume + site) * words, shape->words);
 }
 
-/* What every operation with a name does with its result. */
+/* The last step of every named operation. */
 static void LFR(store)(const lfr_shape *shape, COMPLEX *field)
 {
     if (shape->half)
@@ -1576,7 +1576,7 @@ static void LFR(clear)(const lfr_shape *shape, COMPLEX *x)
             x[i] = LFR(number)(0, 0);
 }
 
-/* The largest real or imaginary part; 0 where there is a NaN. */
+/* The largest real or imaginary part; 0 if there is a NaN. */
 static double LFR(largest)(const lfr_shape *shape, const COMPLEX *x)
 {
     double largest = 0;
@@ -1766,7 +1766,7 @@ static wide_matrix LFR(promoted_link)(const COMPLEX *link, int adjoint)
     return out;
 }
 
-/* The link of a step from a site, which goes on to the next one. */
+/* The link of a step from a site. Moves `site` to the next one. */
 static wide_matrix LFR(link_of_step)(const int extents[4], const COMPLEX *raw, size_t *site, int step)
 {
     const size_t from = *site, next = lfr_neighbour(extents, from, step);

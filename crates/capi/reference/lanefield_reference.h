@@ -1,27 +1,27 @@
 /*
- * The canonical arithmetic of Lanefield in plain C99: what docs/arithmetic.md defines up to section 19, section by section, with the same bits.
+ * The canonical arithmetic of Lanefield in plain C99. It implements docs/arithmetic.md up to section 19, section by section, with the same bits.
  *
- * Numbers. Every function exists twice: lfr_NAME_f32 on float, and lfr_NAME_f64 on double. Half precision (section 12) is f32 whose
- * results are rounded to 16-bit fractions when they are stored; the arrays hold the floats that the fractions stand for.
+ * Numbers. Every function exists twice: lfr_NAME_f32 for float, and lfr_NAME_f64 for double. Half precision (section 12) is f32 whose
+ * results are rounded to 16-bit fractions when they are stored. The arrays contain the floats that the fractions stand for.
  *
- * Sites. All arrays go through the sites of the whole lattice with x fastest, then y, z, t: site = x + X (y + Y (z + Z t)). A field on the sites
- * of one parity has room for all sites; the functions read and write those of its parity, and leave the others as they are. Even sites have
- * x + y + z + t even.
+ * Sites. All arrays contain the sites of the whole lattice with x fastest, then y, z, t: site = x + X (y + Y (z + Z t)). A field on one
+ * parity has room for all sites; functions read and write those of its parity, and do not change the others. On even sites x + y + z + t is
+ * even.
  *
- *   spinors           site * 12 + spin * 3 + colour                       complex numbers, re and im together
+ *   spinors           site * 12 + spin * 3 + colour                       complex numbers, each re and im
  *   colour vectors    site * 3 + colour
- *   several a site    part * volume * words + what stands above: parts (the s of a five-dimensional fermion, right-hand sides) are outermost
+ *   several a site    part * volume * words + the above: parts (the s of a five-dimensional fermion, right-hand sides) are outermost
  *   links U           ((site * 4 + mu) * 3 + row) * 3 + column            always double; mu = 0 .. 3 is x, y, z, t
- *   stored links      (site * 8 + leg) * words + word                     words = 9, 6 or 4 for 18, 12 or 8 reals a link (section 5)
+ *   stored links      (site * 8 + leg) * words + word                     words = 9, 6 or 4 for reconstruct 18, 12 or 8 (section 5)
  *   field strength    ((site * 6 + plane) * 3 + row) * 3 + column         planes xy, xz, xt, yz, yt, zt (section 13)
  *   clover blocks     (site * 2 + block) * 18 + word
  *
  * Legs are numbered 0 .. 3 for +x, +y, +z, +t and 4 .. 7 for -x, -y, -z, -t.
  *
- * Build with contraction off: cc -std=c99 -O2 -ffp-contract=off, for GCC also -fno-tree-slp-vectorize, and link with -lm. Call
- * lfr_check_compiler() once: it tests what the compiler made of this. Nothing else is needed, and there is no global state.
+ * Build without contraction: cc -std=c99 -O2 -ffp-contract=off, for GCC also -fno-tree-slp-vectorize, and link with -lm. Call
+ * lfr_check_compiler() once: it tests the code that the compiler generated. Nothing else is needed, and there is no global state.
  *
- * Where memory for temporary fields is not to be had, the program ends with a message on standard error.
+ * If there is no memory for temporary fields, the program ends with a message on standard error.
  */
 #ifndef LANEFIELD_REFERENCE_H
 #define LANEFIELD_REFERENCE_H
@@ -47,33 +47,33 @@ enum { LFR_FULL = 0, LFR_EVEN = 1, LFR_ODD = 2 };
 /* The hops. */
 enum { LFR_WILSON_HOP = 0, LFR_LAPLACE_HOP = 1, LFR_STAGGERED_HOP = 2 };
 
-/* What a field is. */
+/* The type of a field. */
 typedef struct {
     int extents[4]; /* sites in x, y, z, t */
     int sites;      /* LFR_FULL, LFR_EVEN or LFR_ODD */
-    int parts;      /* spinors, colour vectors, ... a site */
+    int parts;      /* number of spinors, colour vectors, ... at each site */
     int words;      /* complex numbers of one part: 12, 3, ... */
-    int half;       /* 1: what is stored is rounded to half precision; f32 only */
+    int half;       /* 1: stored numbers are rounded to half precision; f32 only */
 } lfr_shape;
 
-/* What belongs to the definition of a hop, beside its links: all of it changes the bits. */
+/* The definition of a hop, apart from its links. All of it changes the bits. */
 typedef struct {
     int phases[4];   /* boundary phases in x, y, z, t: 1, -1, or 0 (fixed) */
     int legs[8];     /* the order in which legs are added */
-    int reconstruct; /* reals stored a link: 18, 12 or 8 */
+    int reconstruct; /* reals that are stored for a link: 18, 12 or 8 */
 } lfr_links;
 
 /* The default order of the legs: -t -y -z +t +y +z -x +x. */
 extern const int lfr_default_legs[8];
 
-/* A plan of a tree sum (section 8): threads a block, blocks, threads a warp, and the lattice among the lanes. */
+/* A plan of a tree sum (section 8): threads of a block, blocks, threads of a warp, and the lane layout. */
 typedef struct {
     int threads, blocks, warp;
     int cut[4];
 } lfr_tree;
 
-/* An exact sum of doubles, as it grows: a number of 67 limbs of 32 bits, in units of 2^-1074, with carries not yet made, and how many terms of which kind
- * there were. */
+/* An exact sum of doubles during accumulation: a number of 67 limbs of 32 bits, in units of 2^-1074, with pending carries, and the number of
+ * terms of each kind. */
 typedef struct {
     int64_t limbs[67];
     uint32_t since_carry;
@@ -84,17 +84,17 @@ typedef struct {
 /* The words of an exact sum. */
 enum { LFR_EXACT_WORDS = 72 };
 
-/* A real tridiagonal matrix along s, closed to a ring, one diagonal beside the main one for each chirality (section 14). */
+/* A real tridiagonal matrix along s, closed to a ring. Each chirality has one diagonal next to the main one (section 14). */
 typedef struct {
     int ls;
     const double *d, *p, *m;
 } lfr_ring;
 
-/* What the inverse of such a matrix needs, for the chiralities + and -: c, t and r of section 14. */
+/* The coefficients of the inverse of such a matrix, for the chiralities + and -: c, t and r of section 14. */
 typedef struct {
     int ls;
     double *c[2], *t[2], *r[2];
-    int descending[2]; /* whether the sites along s come in the order ls - 1 .. 0 */
+    int descending[2]; /* whether the order of the sites along s is ls - 1 .. 0 */
 } lfr_sweep;
 
 /* The operators. */
@@ -107,7 +107,7 @@ enum {
     LFR_STAGGERED
 };
 
-/* The numbers of an operator; those that it has no use for are not looked at. */
+/* The parameters of an operator. Those that it does not need are ignored. */
 typedef struct {
     int kind;           /* LFR_WILSON, ... */
     double mass;        /* also the quark mass of domain wall and staggered fermions */
@@ -116,48 +116,48 @@ typedef struct {
     double m5, b, c;    /* domain wall */
     int ls;             /* extent of the fifth dimension */
     int dense;          /* how inverses along s are applied: 0 by a sweep, 1 by a dense matrix */
-    int components;     /* colour vectors a site (Laplacian, staggered) */
+    int components;     /* colour vectors at each site (Laplacian, staggered) */
 } lfr_parameters;
 
-/* What conjugate gradients have come to: before the first iteration, where of the scalars |r|^2 alone is set, and after each. The fields are those of the
- * recurrence, in the precision of the solve; they are read, and only during the call. */
+/* The state of conjugate gradients, before the first iteration and after each one. Before the first one, |r|^2 is the only scalar that is
+ * set. The fields are those of the recurrence, in the precision of the solve. They may only be read, and only during the call. */
 typedef struct {
     int iterations;          /* done so far */
-    double p_a_p, a;         /* Re <p, A p> and a of the iteration that is over */
+    double p_a_p, a;         /* Re <p, A p> and a of the last iteration */
     double squared_residual; /* |r|^2 now */
     double beta;
     const void *psi, *r, *p;
 } lfr_iteration;
 typedef void lfr_watcher(void *context, const lfr_iteration *iteration);
 
-/* What a solve is asked for. */
+/* The parameters of a solve. */
 typedef struct {
-    double tolerance;     /* stop when |r|^2 <= tolerance^2 |b|^2 */
+    double tolerance;     /* the solve ends when |r|^2 <= tolerance^2 |b|^2 */
     int most_iterations;
-    double delta;         /* reliable updates: 0 takes that of section 10 */
-    const lfr_tree *tree; /* how sums are made: exactly where this is NULL */
-    lfr_watcher *watcher; /* called by lfr_cg and lfr_solve, where it is not NULL; other solvers do not look at it */
+    double delta;         /* for reliable updates; 0 means that of section 10 */
+    const lfr_tree *tree; /* the plan of tree sums; NULL for exact sums */
+    lfr_watcher *watcher; /* if not NULL, called by lfr_cg and lfr_solve; other solvers ignore it */
     void *watched_by;     /* the first argument of the watcher */
 } lfr_solve_parameters;
 
-/* What a solve did. history has room for `room` numbers, and takes the first ones of those that section 10 names. */
+/* The results of a solve. history has room for `room` numbers, and receives the first ones of the history of section 10. */
 typedef struct {
     double *history;
     int room;
-    int recorded;   /* all, also those for which there was no room */
+    int recorded;   /* length of the history, including numbers for which there was no room */
     int iterations;
     int converged;
 } lfr_solve_report;
 
-/* Section 1: tries the rules. NULL, or what the compiler broke and which flag mends it. */
+/* Section 1: tests the rules. Returns NULL, or a text with the rule that the compiler broke and the flag that repairs it. */
 const char *lfr_check_compiler(void);
 
 size_t lfr_volume(const int extents[4]);
-/* Numbers of a field, complex ones: of all sites and parts. */
+/* The number of complex numbers of a field, with all sites and parts. */
 size_t lfr_field_words(const lfr_shape *shape);
-/* The site next to a site on the torus; leg 0 .. 7. */
+/* The neighbour of a site on the torus; leg 0 .. 7. */
 size_t lfr_neighbour(const int extents[4], size_t site, int leg);
-/* Complex words of one stored link. */
+/* The number of complex words of one stored link. */
 int lfr_link_words(int reconstruct);
 
 /* Section 8: exact sums. */
@@ -165,12 +165,12 @@ void lfr_exact_start(lfr_exact_sum *sum);
 void lfr_exact_add(lfr_exact_sum *sum, double term);
 void lfr_exact_merge(lfr_exact_sum *sum, const lfr_exact_sum *other);
 double lfr_exact_round(const lfr_exact_sum *sum);
-/* Its words, carries made: limbs, the least significant one first, then how many terms are +infinity, -infinity, NaN, whether one is not -0, and how many
- * there are. */
+/* Its words after carries: limbs, the least significant one first; then the numbers of terms that are +infinity, -infinity, NaN; whether
+ * one is not -0; and the number of terms. */
 void lfr_exact_words(const lfr_exact_sum *sum, int64_t words[LFR_EXACT_WORDS]);
-/* The same of an array, exactly or by a tree. */
+/* The sum of an array, exact or by a tree. */
 double lfr_sum_terms(const double *terms, size_t n, const lfr_tree *tree);
-/* What the blocks of a tree leave: room for as many numbers as it has blocks. */
+/* The sums of the blocks of a tree. `blocks` has room for one number for each block. */
 void lfr_tree_blocks(const double *terms, size_t n, const lfr_tree *tree, double *blocks);
 
 /* Section 11: Philox4x32-10, and the uniform numbers of the open interval (0, 1). */
@@ -196,18 +196,19 @@ void lfr_dense_inverse(const lfr_sweep *sweep, double *n[2]);
 #undef REAL
 #undef LFR
 
-/* Section 12: one field in another precision. From f64 to half by way of f32; shape is that of what is written. */
+/* Section 12: converts a field to another precision; from f64 to half it goes by way of f32. shape is that of the output. */
 void lfr_convert_f32_from_f64(const lfr_shape *shape, const lfr_complex_f64 *in, lfr_complex_f32 *out);
 void lfr_convert_f64_from_f32(const lfr_shape *shape, const lfr_complex_f32 *in, lfr_complex_f64 *out);
 void lfr_convert_f32_from_f32(const lfr_shape *shape, const lfr_complex_f32 *in, lfr_complex_f32 *out);
 void lfr_convert_f64_from_f64(const lfr_shape *shape, const lfr_complex_f64 *in, lfr_complex_f64 *out);
 
-/* Section 10: conjugate gradients for A psi = b with reliable updates. A in f64 and, on the same sites, in f32 or half precision. */
+/* Section 10: conjugate gradients for A psi = b with reliable updates. A is given in f64 and, on the same sites, in f32 or half precision. */
 void lfr_mixed_cg(const lfr_shape *shape, lfr_matrix_f64 *matrix, const void *context, const lfr_shape *low_shape,
                   lfr_matrix_f32 *low_matrix, const void *low_context, const lfr_complex_f64 *b, lfr_complex_f64 *psi,
                   const lfr_solve_parameters *parameters, lfr_solve_report *report);
 
-/* M psi = eta by conjugate gradients with reliable updates, even-odd preconditioned or not. low: the same operator in f32 or half precision. */
+/* Solves M psi = eta by conjugate gradients with reliable updates, with or without even-odd preconditioning. low: the same operator in f32 or
+ * half precision. */
 void lfr_mixed_solve(const lfr_operator_f64 *fermion, const lfr_operator_f32 *low, int even_odd, const lfr_complex_f64 *eta,
                      lfr_complex_f64 *psi, const lfr_solve_parameters *parameters, lfr_solve_report *report);
 
@@ -233,27 +234,27 @@ typedef struct {
     LFR(vector) s[4];
 } LFR(spinor);
 
-/* Section 5. Links as kernels read them, for all sites, of the links U of a configuration; half: rounded to half precision. 0, or -1 where U is not
- * in SU(3) and 8 reals are asked for. */
+/* Section 5. Converts the links U of a configuration to the form that kernels read, for all sites. half: round to half precision. Returns 0,
+ * or -1 if U is not in SU(3) and reconstruct is 8. */
 int LFR(store_links)(const int extents[4], const lfr_links *links, int half, const lfr_complex_f64 *u, LFR(complex) *stored);
 /* The matrix V of a leg at a site from stored links. */
 LFR(link) LFR(load_link)(const int extents[4], const lfr_links *links, const LFR(complex) *stored, size_t site, int leg);
-/* The eight numbers of a matrix of SU(3), packed in double and rounded. */
+/* The eight numbers of an SU(3) matrix, computed in double and rounded. */
 void LFR(pack_eight)(const lfr_complex_f64 w[9], LFR(complex) stored[4]);
-/* The links U, rounded, as the field strength reads them: +0 where they leave the last slice of a fixed boundary. */
+/* The rounded links U that the field strength reads. Those that leave the last slice of a fixed boundary are +0. */
 void LFR(raw_links)(const int extents[4], const int phases[4], const lfr_complex_f64 *u, LFR(complex) *raw);
 
-/* Section 4. rows h0 and h1 of (1 + gamma_d) psi (plus = 1) or (1 - gamma_d) psi, and the four rows of which they are two. */
+/* Section 4. Rows h0 and h1 of (1 + gamma_d) psi (plus = 1) or (1 - gamma_d) psi; and all four rows, from these two. */
 LFR(half_spinor) LFR(project)(int direction, int plus, LFR(spinor) psi);
 LFR(spinor) LFR(reconstruct)(int direction, int plus, LFR(half_spinor) w);
 
-/* Sections 6, 15, 16: out = hop(in), at the sites of shape. in is read at all neighbours of these. hop: LFR_WILSON_HOP, ... */
+/* Sections 6, 15, 16: out = hop(in) on the sites of shape. in is read on all their neighbours. hop: LFR_WILSON_HOP, ... */
 void LFR(hop)(int hop, const lfr_links *links, const lfr_shape *shape, const LFR(complex) *stored, const LFR(complex) *in,
               int dagger, LFR(complex) *out);
-/* One leg of it: V times what stands at the neighbour, projected and reconstructed for Wilson's; the terms of which a hop is the sum. */
+/* One leg of a hop: V times the field at the neighbour, with projection and reconstruction for Wilson's. A hop is the sum of these terms. */
 void LFR(leg)(int hop, const lfr_links *links, const lfr_shape *shape, const LFR(complex) *stored, const LFR(complex) *in,
               int dagger, int leg, LFR(complex) *out);
-/* out = a x + hop(psi);  a hop(psi);  a x - hop(psi). In half precision rounded once. */
+/* out = a x + hop(psi);  a hop(psi);  a x - hop(psi). In half precision each is rounded once. */
 void LFR(hop_plus)(int hop, const lfr_links *links, const lfr_shape *shape, REAL a, const LFR(complex) *x,
                    const LFR(complex) *stored, const LFR(complex) *psi, int dagger, LFR(complex) *out);
 void LFR(times_hop)(int hop, const lfr_links *links, const lfr_shape *shape, REAL a, const LFR(complex) *stored,
@@ -270,13 +271,14 @@ void LFR(complex_axpy)(const lfr_shape *shape, LFR(complex) a, const LFR(complex
 void LFR(complex_xpay)(const lfr_shape *shape, const LFR(complex) *x, LFR(complex) b, LFR(complex) *y);
 void LFR(cg_update)(const lfr_shape *shape, REAL a, REAL b, LFR(complex) *p, const LFR(complex) *r, LFR(complex) *psi);
 
-/* Section 8: sums over the sites of a field. tree = NULL: exact. out of sum: 2 words doubles; of slice sums: (slice, word, re and im). */
+/* Section 8: sums over the sites of a field, exact if tree is NULL. out has 2 words doubles for a sum, and (slice, word, re and im) for slice
+ * sums. */
 double LFR(norm2)(const lfr_shape *shape, const LFR(complex) *x, const lfr_tree *tree);
 lfr_complex_f64 LFR(inner)(const lfr_shape *shape, const LFR(complex) *x, const LFR(complex) *y, const lfr_tree *tree);
 void LFR(sum)(const lfr_shape *shape, const LFR(complex) *x, const lfr_tree *tree, double *out);
 void LFR(slice_sums)(const lfr_shape *shape, const LFR(complex) *x, int direction, const lfr_tree *tree, double *out);
 
-/* Section 12: rounds every part of a field at its sites. */
+/* Section 12: rounds every part of a field on its sites. */
 void LFR(round_to_half)(const lfr_shape *shape, LFR(complex) *field);
 /* One part: the step (a power of two, or NaN), and the fractions. */
 REAL LFR(half_step)(const LFR(complex) *words, int n);
@@ -294,7 +296,7 @@ void LFR(clover_hop)(const lfr_links *links, const lfr_shape *shape, const LFR(c
 void LFR(clover_minus_hop)(const lfr_links *links, const lfr_shape *shape, const LFR(complex) *blocks, const LFR(complex) *chi,
                            const LFR(complex) *stored, const LFR(complex) *in, int dagger, LFR(complex) *out);
 
-/* Section 14: products along s of each fermion of ls parts, with dagger with the transpose of the ring. z may be NULL. */
+/* Section 14: products of a matrix along s with each fermion of ls parts. dagger: the transpose of the ring. z may be NULL. */
 void LFR(s_multiply)(const lfr_shape *shape, const lfr_ring *ring, int dagger, const LFR(complex) *x, const LFR(complex) *z,
                      LFR(complex) *out);
 void LFR(s_sweep)(const lfr_shape *shape, const lfr_sweep *sweep, const LFR(complex) *x, LFR(complex) *out);
@@ -310,7 +312,8 @@ void LFR(twist_hop)(const lfr_links *links, const lfr_shape *shape, LFR(complex)
 void LFR(twist_minus_hop)(const lfr_links *links, const lfr_shape *shape, LFR(complex) a, const LFR(complex) *x,
                           const LFR(complex) *stored, const LFR(complex) *psi, int dagger, LFR(complex) *out);
 
-/* Section 25: out = a x + hisq_hop(psi);  a hisq_hop(psi);  a x - hisq_hop(psi), with doubled fat links and doubled long ones. In half precision rounded once. */
+/* Section 25: out = a x + hisq_hop(psi);  a hisq_hop(psi);  a x - hisq_hop(psi), with doubled fat links and doubled long
+ * links. In half precision each is rounded once. */
 void LFR(hisq_plus_hop)(const lfr_links *links, const lfr_shape *shape, REAL a, const LFR(complex) *x, const LFR(complex) *stored,
                         const LFR(complex) *stored_long, const LFR(complex) *psi, LFR(complex) *out);
 void LFR(times_hisq_hop)(const lfr_links *links, const lfr_shape *shape, REAL a, const LFR(complex) *stored, const LFR(complex) *stored_long,
@@ -318,7 +321,7 @@ void LFR(times_hisq_hop)(const lfr_links *links, const lfr_shape *shape, REAL a,
 void LFR(minus_hisq_hop)(const lfr_links *links, const lfr_shape *shape, REAL a, const LFR(complex) *x, const LFR(complex) *stored,
                          const LFR(complex) *stored_long, const LFR(complex) *psi, LFR(complex) *out);
 
-/* Sections 9, 13 to 17: an operator, with all that it needs of a configuration. */
+/* Sections 9, 13 to 17: an operator, with everything that it needs from a configuration. */
 typedef struct {
     lfr_parameters parameters;
     lfr_links links;
@@ -326,7 +329,7 @@ typedef struct {
     LFR(complex) *stored;    /* links */
     LFR(complex) *blocks;    /* clover */
     LFR(complex) *inverse;
-    double *coefficients;    /* domain wall: all the arrays to which the following point */
+    double *coefficients;    /* domain wall: the memory that the following members point to */
     lfr_ring input, along, diagonal;
     lfr_sweep inverse_sweep[2]; /* of the diagonal, and of its transpose */
     double *dense[2][2];
@@ -334,31 +337,31 @@ typedef struct {
     double h;
 } LFR(operator);
 
-/* 0, or -1 where U is not in SU(3) and 8 reals are asked for, or -2 where a clover block is singular. half: half precision (f32). */
+/* Returns 0, -1 if U is not in SU(3) and reconstruct is 8, or -2 if a clover block is singular. half: half precision (f32). */
 int LFR(make_operator)(LFR(operator) *fermion, const int extents[4], const lfr_links *links, const lfr_parameters *parameters,
                        int half, const lfr_complex_f64 *u);
 void LFR(free_operator)(LFR(operator) *fermion);
 /* M on all sites. */
 void LFR(apply)(const LFR(operator) *fermion, int dagger, const LFR(complex) *in, LFR(complex) *out);
-/* Its pieces: target is LFR_EVEN or LFR_ODD. */
+/* Its pieces. target, the parity of the result, is LFR_EVEN or LFR_ODD. */
 void LFR(meooe)(const LFR(operator) *fermion, int target, int dagger, const LFR(complex) *in, LFR(complex) *out);
 void LFR(mooee)(const LFR(operator) *fermion, int target, int dagger, const LFR(complex) *in, LFR(complex) *out);
 void LFR(mooee_inverse)(const LFR(operator) *fermion, int target, int dagger, const LFR(complex) *in, LFR(complex) *out);
 /* The Schur complement, on the odd sites. */
 void LFR(mpc)(const LFR(operator) *fermion, int dagger, const LFR(complex) *in, LFR(complex) *out);
 
-/* Section 14: a physical source (spinors) as a five-dimensional one, and a physical solution of a five-dimensional one. */
+/* Section 14: converts a physical source (spinors) to a five-dimensional one, and a five-dimensional solution to a physical one. */
 void LFR(import_physical)(const LFR(operator) *fermion, const LFR(complex) *eta, LFR(complex) *chi);
 void LFR(export_physical)(const LFR(operator) *fermion, const LFR(complex) *psi, LFR(complex) *physical);
 
-/* Section 10: A psi = b, psi the guess, for a matrix given by what it does. A watcher of lfr_cg, and of lfr_solve, sees the fields of this precision: those
- * of a Schur complement on the odd sites alone. */
+/* Section 10: solves A psi = b for a matrix that is given as a function; psi is the guess. A watcher of lfr_cg or lfr_solve receives fields of
+ * this precision; with a Schur complement, on the odd sites alone. */
 typedef void LFR(matrix)(const void *context, const LFR(complex) *in, LFR(complex) *out);
 void LFR(cg)(const lfr_shape *shape, LFR(matrix) *matrix, const void *context, const LFR(complex) *b, LFR(complex) *psi,
              const lfr_solve_parameters *parameters, lfr_solve_report *report);
 void LFR(bicgstab)(const lfr_shape *shape, LFR(matrix) *matrix, const void *context, const LFR(complex) *b, LFR(complex) *psi,
                    const lfr_solve_parameters *parameters, lfr_solve_report *report);
-/* M psi = eta, psi starting from 0. even_odd: by the Schur complement. A batch is a solve for each of its right-hand sides. */
+/* Solves M psi = eta, starting from psi = 0. even_odd: by the Schur complement. A batch is a separate solve for each right-hand side. */
 void LFR(solve)(const LFR(operator) *fermion, int even_odd, const LFR(complex) *eta, LFR(complex) *psi,
                 const lfr_solve_parameters *parameters, lfr_solve_report *report);
 void LFR(solve_bicgstab)(const LFR(operator) *fermion, int even_odd, const LFR(complex) *eta, LFR(complex) *psi,

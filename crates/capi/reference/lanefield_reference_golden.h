@@ -1,5 +1,5 @@
 /*
- * A kernel of Lanefield by its name, on the arithmetic of lanefield_reference.h: what golden data and tests call.
+ * Runs a kernel of Lanefield by its name, with the arithmetic of lanefield_reference.h. Golden data and tests use it.
  */
 #ifndef LANEFIELD_REFERENCE_GOLDEN_H
 #define LANEFIELD_REFERENCE_GOLDEN_H
@@ -10,14 +10,14 @@
 extern "C" {
 #endif
 
-/* Precisions. Fields of half precision are floats, those that the fractions stand for. */
+/* Precisions. Fields of half precision are the floats that the fractions stand for. */
 enum { LFR_F32 = 0, LFR_F64 = 1, LFR_HALF = 2 };
 
-/* A field by the name that the kernel gives it, in site order (lanefield_reference.h); of a list each has an entry. */
+/* A field, by its name in the kernel, in site order (lanefield_reference.h). Each field of a list has its own entry. */
 typedef struct {
     const char *name;
     int precision;
-    int parts;  /* spinors, colour vectors, ... a site */
+    int parts;  /* number of spinors, colour vectors, ... at each site */
     int words;  /* complex numbers of one of them */
     void *data; /* lfr_complex_f32 or lfr_complex_f64 */
 } lfr_named_field;
@@ -36,19 +36,19 @@ typedef struct {
     int sites;           /* of the target */
     lfr_links links;
     int ls, rhs_parts;   /* extent of the fifth dimension; parts of one right-hand side */
-    int matrix_dagger;   /* whether a matrix along s is a conjugate one: its coefficients are transposed then */
+    int matrix_dagger;   /* whether a matrix along s is the conjugate, whose coefficients are transposed */
     int direction;       /* of slice sums */
     const lfr_tree *tree;
     const lfr_named_field *fields;
     int field_count;
     const lfr_named_numbers *numbers;
     int number_count;
-    double *sums;        /* room for the sums; as many as there are */
+    double *sums;        /* receives the sums, as many as there is room for */
     int sum_room;
-    int sum_count;       /* how many there are: set by the call */
+    int sum_count;       /* the number of sums; set by the call */
 } lfr_call;
 
-/* NULL, or why the kernel was not run: one that is not known, or an argument that is missing. */
+/* Returns NULL, or why the kernel was not run: it is unknown, or an argument is missing. */
 const char *lfr_run_kernel(lfr_call *call);
 
 /* Whether there is a kernel of this name. */

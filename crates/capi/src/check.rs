@@ -1,4 +1,4 @@
-//! A caller's array compared with what the reference computes, bit for bit.
+//! Compares a caller's array with the result of the reference, bit for bit.
 
 use std::ffi::c_char;
 use std::sync::Arc;
@@ -21,45 +21,45 @@ use crate::pointer::{array, complex, fixed_text, handle};
 use crate::status::{Outcome, guarded, lf_status, note};
 use crate::struct_size::{Growing, check_sized, put_sized};
 
-/// Characters of the text of a report, with the zero byte at its end.
+/// Size of the text of a report, including the zero byte at its end.
 pub const LF_REPORT_LENGTH: usize = 512;
 
-/// What a comparison found. Set `size` before the call.
+/// The result of a comparison. Set `size` before the call.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct lf_report {
-    /// sizeof(lf_report): what the caller knows of it. Later versions add members at the end.
+    /// sizeof(lf_report), set by the caller. Later versions add members at the end.
     pub size: usize,
-    /// Real numbers compared: those of the sites of the result.
+    /// Number of reals that were compared: those on the sites of the result.
     pub compared: u64,
-    /// How many of them have other bits. Any NaN is the same as any other; +0 and -0 differ.
+    /// Number of reals whose bits differ. Any NaN equals any other; +0 and -0 differ.
     pub differing: u64,
-    /// The largest distance in units in the last place; UINT64_MAX where one of the two is NaN.
+    /// Largest distance in units in the last place; UINT64_MAX if one of two values is NaN.
     pub most_ulp: u64,
-    /// The site of the first that differs, in site order: x, y, z, t. Meaningless, as all that follows, where none does.
+    /// Site x, y, z, t of the first difference, in site order. This and the following numbers are meaningless if nothing differs.
     pub site: [i32; 4],
-    /// Its coordinate along the fifth dimension; -1 where there is none.
+    /// Its coordinate along the fifth dimension; -1 if there is none.
     pub s: i32,
-    /// Its spin; of colour vectors the number of the vector.
+    /// Its spin; for colour vectors the number of the vector.
     pub spin: i32,
     /// Its colour.
     pub colour: i32,
     /// 0: the real part; 1: the imaginary part.
     pub part: i32,
-    /// The caller's number; of f32 as a double, exactly.
+    /// The caller's number. An f32 is given as a double, exactly.
     pub found: f64,
-    /// The reference's.
+    /// The reference's number.
     pub expected: f64,
-    /// The bits of the caller's number; of f32 in the lower half.
+    /// The bits of the caller's number; an f32 is in the lower half.
     pub found_bits: u64,
-    /// The bits of the reference's.
+    /// The bits of the reference's number.
     pub expected_bits: u64,
-    /// The distance of the two in units in the last place; UINT64_MAX where one is NaN.
+    /// Distance of the two numbers in units in the last place; UINT64_MAX if one is NaN.
     pub ulp: u64,
-    /// All of this in words.
+    /// The report as text.
     pub text: [c_char; LF_REPORT_LENGTH],
-    /// What the pattern of the differences tells of their cause, the most certain first; A is the caller's array, B the reference's. Empty where it
-    /// tells nothing.
+    /// Possible causes, inferred from the pattern of the differences, the most certain first; empty if none is known. A is the caller's
+    /// array, B the reference's.
     pub cause: [c_char; LF_REPORT_LENGTH],
 }
 
@@ -67,23 +67,23 @@ impl Growing for lf_report {
     const NAME: &'static str = "lf_report";
 }
 
-/// Where a number differs.
+/// The first difference.
 #[derive(Clone, Copy)]
 struct First {
-    /// Its place among the real numbers in site order.
+    /// Its index among the reals in site order.
     place: usize,
     differing: u64,
     most_ulp: u64,
 }
 
-/// Real numbers that a task compares, at least.
+/// The minimum number of reals that a task compares.
 const REALS_A_TASK: usize = 1 << 14;
 
 fn ulp<R: Vectors>(a: R, b: R) -> u64 {
     if a.is_nan() || b.is_nan() { u64::MAX } else { a.ulp_distance(b) }
 }
 
-/// Compares on the sites that a result lives on. Runs on the pool that it is called in.
+/// Compares the arrays on the sites of a result. Runs on the thread pool in which it is called.
 fn count<R: Vectors>(
     found: &[R],
     expected: &[R],
@@ -170,7 +170,7 @@ impl lf_report {
         };
         let (part, digits) = (if place % 2 == 0 { "real" } else { "imaginary" }, R::HEX_DIGITS);
         let apart = match report.ulp {
-            u64::MAX => "one of them no number".to_owned(),
+            u64::MAX => "one of them is NaN".to_owned(),
             ulp => format!("{ulp} ulp apart"),
         };
         report.text = fixed_text(&format!(
@@ -208,7 +208,7 @@ fn check<R: Vectors>(
     Ok(report)
 }
 
-/// An array in site order as a file has it, with zeros on the sites that a result does not live on.
+/// An array in site order as in a file, with zeros on the sites that the result does not have.
 fn file_array<R: Vectors>(reals: &[R], (extents, object, sites): (Extents, Object, Sites)) -> ComplexArray {
     let ([x, y, z, t], words) = (extents.as_array(), object.words());
     let (parts, shape) = match object {
@@ -237,17 +237,17 @@ fn file_array<R: Vectors>(reals: &[R], (extents, object, sites): (Extents, Objec
     ComplexArray { shape, values }
 }
 
-/// What may have made two arrays differ, in words.
+/// Possible causes of the differences between two arrays, as text.
 fn causes([found, expected]: &[ComplexArray; 2]) -> String {
-    // Of arrays of one shape.
+    // The arrays have the same shape.
     let Ok(comparison) = compare::compare(found, expected, CompareOptions::default()) else { return String::new() };
     comparison.causes.iter().map(|cause| cause.sentence.as_str()).collect::<Vec<_>>().join("; ")
 }
 
-/// Writes a report; what it says is also the last error where something differs.
+/// Writes a report. If something differs, its text also becomes the last error.
 ///
 /// # Safety
-/// `to` is null, or a report of the size that it says.
+/// `to` is null, or a report whose first member is its size.
 unsafe fn deliver(report: lf_report, to: *mut lf_report) -> Outcome<lf_status> {
     // SAFETY: the caller's promise.
     unsafe { put_sized(to, report) }?;
@@ -309,11 +309,12 @@ unsafe fn check_hop<R: Vectors>(
     })
 }
 
-/// Compares `result`, which the caller computed from `source`, with what the CPU reference computes, whatever the context. The arguments are those
-/// of lf_operator_apply_f64(). On sites where a piece has no result nothing is compared. `report->size` must be set; all else in `report` is
-/// written.
+/// Compares `result`, which the caller computed from `source`, with the result of the CPU reference, whatever the context's device. The
+/// arguments are those of lf_operator_apply_f64(). Sites on which a piece has no result are not compared. `report->size` must be set; all
+/// other members of `report` are written.
 ///
-/// Returns LF_OK if all bits are the same, LF_DIFFERENT if not (lf_last_error() then has the text of the report), or what is wrong with the arguments.
+/// Returns LF_OK if all bits are the same, and LF_DIFFERENT if not (lf_last_error() then returns the text of the report). Other values say
+/// what is wrong with the arguments.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_check_operator_f64(
     op: *const lf_operator,
@@ -329,7 +330,7 @@ pub unsafe extern "C" fn lf_check_operator_f64(
     unsafe { check_operator(op, (piece, sites, dagger), (source, result, reals), report) }
 }
 
-/// The same in f32.
+/// As lf_check_operator_f64(), in f32.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_check_operator_f32(
     op: *const lf_operator,
@@ -345,9 +346,10 @@ pub unsafe extern "C" fn lf_check_operator_f32(
     unsafe { check_operator(op, (piece, sites, dagger), (source, result, reals), report) }
 }
 
-/// Compares a Wilson hop (docs/arithmetic.md §6) with the reference's, as lf_check_operator_f64() would with the operator "hop". `parameters`:
-/// `count` of "boundary", "reconstruct" and "legs", as of lf_operator_create(). `sites`: those of the result, an lf_sites. `source`, `result`: 24
-/// real numbers a site each, `reals` in all.
+/// Compares a Wilson hop (docs/arithmetic.md §6) with the reference's, as lf_check_operator_f64() does with the operator "hop".
+///
+/// `parameters`: `count` of "boundary", "reconstruct" and "legs", as in lf_operator_create(). `sites`: the sites of the result, an
+/// lf_sites. `source`, `result`: 24 real numbers for each site, `reals` in total.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_check_hop_f64(
     context: *const lf_context,
@@ -366,7 +368,7 @@ pub unsafe extern "C" fn lf_check_hop_f64(
     unsafe { check_hop(of_hop, (sites, dagger), (source, result, reals), report) }
 }
 
-/// The same in f32.
+/// As lf_check_hop_f64(), in f32.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_check_hop_f32(
     context: *const lf_context,

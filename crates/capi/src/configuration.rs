@@ -1,4 +1,4 @@
-//! Gauge configurations: from files, seeds and arrays.
+//! Gauge configurations from files, seeds and arrays.
 
 use std::ffi::c_char;
 use std::ptr::null;
@@ -16,18 +16,18 @@ use crate::pointer::{
 };
 use crate::status::{Failure, Outcome, guarded, lf_status, quietly};
 
-/// A gauge configuration: SU(3) links on a periodic lattice. It does not change, and may be used by several threads at once.
+/// A gauge configuration: SU(3) links on a periodic lattice. It is immutable, and may be used by several threads at once.
 pub struct lf_configuration {
     context: Arc<Context>,
     pub(crate) configuration: Arc<Configuration>,
-    /// What its file says, which goes to the file that it is written to.
+    /// What its file says; it is copied to the file to which the configuration is written.
     origin: Option<Origin>,
 }
 
 /// Real numbers of the links of one site: 4 directions, 3 rows, 3 columns, re and im.
 pub const LF_LINK_REALS_A_SITE: usize = 72;
 
-/// Makes a configuration on the threads of a context.
+/// Creates a configuration on the threads of a context.
 unsafe fn make(
     context: *const lf_context,
     out: *mut *mut lf_configuration,
@@ -37,7 +37,7 @@ unsafe fn make(
     unsafe { make_with_origin(context, out, || Ok((work()?, None))) }
 }
 
-/// As [`make`], from a file.
+/// As [`make`], for a configuration that may come from a file.
 unsafe fn make_with_origin(
     context: *const lf_context,
     out: *mut *mut lf_configuration,
@@ -52,7 +52,7 @@ unsafe fn make_with_origin(
     unsafe { give(out, lf_configuration { context, configuration, origin }, "configuration") }
 }
 
-/// Refuses a lattice whose links would not fit the host's memory before they are made.
+/// Refuses a lattice whose links do not fit the host's memory, before they are created.
 fn check_room(extents: Extents) -> Outcome<()> {
     let reals = extents.volume() * LF_LINK_REALS_A_SITE;
     let mut room = Vec::<f64>::new();
@@ -62,8 +62,8 @@ fn check_room(extents: Extents) -> Outcome<()> {
     })
 }
 
-/// Makes the free field on a lattice: every link is 1. `extents`: sites in x, y, z, t. `configuration` receives it, to be freed by
-/// lf_configuration_free().
+/// Creates the free field on a lattice: every link is 1. `extents`: sites in x, y, z, t. `configuration` receives the configuration; free
+/// it with lf_configuration_free().
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_configuration_unit(
     context: *const lf_context,
@@ -77,7 +77,8 @@ pub unsafe extern "C" fn lf_configuration_unit(
     })
 }
 
-/// Makes random SU(3) links, uniform in the group. A link depends on the seed, its site number and its direction alone: the same links everywhere.
+/// Creates random SU(3) links, uniform in the group. A link depends only on the seed, its site number and its direction, so the links are
+/// the same on every machine.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_configuration_hot(
     context: *const lf_context,
@@ -92,8 +93,8 @@ pub unsafe extern "C" fn lf_configuration_hot(
     })
 }
 
-/// Makes links near 1: exponentials of Gaussian algebra elements of width `spread`, 0.1 say. A link depends on the arguments, its site number and
-/// its direction alone.
+/// Creates random links near 1: exponentials of Gaussian algebra elements of width `spread`, for example 0.1. A link depends only on the
+/// arguments, its site number and its direction.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_configuration_weak(
     context: *const lf_context,
@@ -106,19 +107,23 @@ pub unsafe extern "C" fn lf_configuration_weak(
     guarded(|| unsafe {
         let extents = extents_of(extents)?;
         if !(spread * spread).is_finite() {
-            return Err(Failure::argument(format!("invalid spread {spread}: expected a finite number, 0.1 say")));
+            return Err(Failure::argument(format!(
+                "invalid spread {spread}: expected a finite number, for example 0.1"
+            )));
         }
         make(context, configuration, || check_room(extents).map(|()| Configuration::weak(extents, seed, spread)))
     })
 }
 
-/// Makes a configuration from its links, which are copied.
+/// Creates a configuration from its links, which are copied.
 ///
-/// `links`: `reals` = 72 numbers a site, ((((site · 4 + mu) · 3 + row) · 3 + column) · 2 + (0 re, 1 im), with the site's number x + X·(y + Y·(z +
-/// Z·t)) and mu 0 to 3 for x, y, z, t. `tolerance`: how far links may be from SU(3), max |U U† − 1| and |det U − 1|: 1e-5 is what files are read
-/// with. Below 0 links are not checked, but that they are finite; operators with links of 8 reals then refuse those that are not in SU(3).
+/// `links`: `reals` = 72 numbers for each site. Their order is ((((site · 4 + mu) · 3 + row) · 3 + column) · 2 + (0 re, 1 im)), where site
+/// is x + X·(y + Y·(z + Z·t)), and mu is 0 to 3 for x, y, z, t.
 ///
-/// Errors: LF_INVALID_ARGUMENT for another number of reals, and with the site of a link that is not in SU(3).
+/// `tolerance`: how far links may be from SU(3), max |U U† − 1| and |det U − 1|. Reading files uses 1e-5. If it is negative, links must
+/// only be finite; operators with reconstruct 8 then refuse links that are not in SU(3).
+///
+/// Errors: LF_INVALID_ARGUMENT for a wrong number of reals, and for a link that is not in SU(3), with its site.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_configuration_from_links(
     context: *const lf_context,
@@ -141,7 +146,7 @@ pub unsafe extern "C" fn lf_configuration_from_links(
         make(context, configuration, || {
             let links = list_of(|| format!("links on {extents}"), links.len(), links.iter().copied())?;
             let made = Configuration::new(extents, links).map_err(gauge)?;
-            // A NaN checks nothing, and is not below 0: it is refused as a tolerance that no link passes.
+            // NaN is not negative, so it does not disable the check: it is a tolerance that no link meets, and is refused.
             if tolerance < 0.0 { made.require_finite() } else { made.require_su3(tolerance) }.map_err(gauge)?;
             Ok(made)
         })
@@ -152,10 +157,11 @@ fn gauge(error: GaugeError) -> Failure {
     Failure::argument(error.to_string())
 }
 
-/// Reads a configuration from a file: NERSC, ILDG, SciDAC, MILC, openQCD, DD-αAMG or HiRep, or a NumPy or HDF5 array (T, Z, Y, X, 4, 3, 3), complex64 or complex128, which
-/// its first bytes tell. All that the file says of itself is checked. Links must be in SU(3) within 1e-5.
+/// Reads a configuration from a file. The first bytes determine the format: NERSC, ILDG, SciDAC, MILC, openQCD, DD-αAMG or HiRep, or a
+/// NumPy or HDF5 array (T, Z, Y, X, 4, 3, 3) in complex64 or complex128. Everything that the file says about its content is verified. Links
+/// must be in SU(3) within 1e-5.
 ///
-/// Errors: LF_FILE, with what is wrong.
+/// Errors: LF_FILE, with the reason.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_configuration_read(
     context: *const lf_context,
@@ -166,8 +172,8 @@ pub unsafe extern "C" fn lf_configuration_read(
     unsafe { read(context, path, null(), null(), configuration) }
 }
 
-/// As lf_configuration_read(). `extents`: those of a file that does not say them, a LIME file with nothing but links; null of others. `projection`: "polar" or
-/// "max-re-tr" brings the links to SU(3), however far from it they are; null leaves them.
+/// As lf_configuration_read(). `extents`: the lattice of a file that does not say it (a LIME file that has only links); null for other
+/// files. `projection`: "polar" or "max-re-tr" projects the links to SU(3), however far from it they are; null leaves them.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_configuration_read_as(
     context: *const lf_context,
@@ -200,11 +206,13 @@ unsafe fn read(
     })
 }
 
-/// Writes a configuration to a file in the format that its name says: .nersc (or no extension), .lime (ILDG), .milc (32 bits), .npy, .h5; the file is there
-/// whole or not at all. One that is there already is replaced. Of a configuration that was read the numbers are those of its file, and its labels go with
-/// it: what the format cannot say of them is in a sidecar, PATH.json.
+/// Writes a configuration to a file, whole or not at all. Its name determines the format: .nersc (or no extension), .lime (ILDG), .milc (32
+/// bits), .npy, .h5. An existing file is replaced.
 ///
-/// Errors: LF_FILE, with what is wrong.
+/// A configuration that was read from a file is written with the precision and the labels of that file. Labels that the format cannot hold
+/// are written to a sidecar, PATH.json.
+///
+/// Errors: LF_FILE, with the reason.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_configuration_write(
     configuration: *const lf_configuration,
@@ -214,7 +222,7 @@ pub unsafe extern "C" fn lf_configuration_write(
     unsafe { write_file(configuration, path, null()) }
 }
 
-/// As lf_configuration_write(), in the format "nersc", "ildg", "milc", "npy" or "hdf5", whatever the name says; null: as it says.
+/// As lf_configuration_write(), in the format "nersc", "ildg", "milc", "npy" or "hdf5", whatever the name; if null, as the name says.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_configuration_write_as(
     configuration: *const lf_configuration,
@@ -243,14 +251,14 @@ fn file(error: &ConfigurationError) -> Failure {
     Failure::new(lf_status::LF_FILE, error.to_string())
 }
 
-/// Frees a configuration; null is ignored. Operators that were made with it may be used on.
+/// Frees a configuration; null is ignored. Operators that were created with it remain usable.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_configuration_free(configuration: *mut lf_configuration) {
     // SAFETY: the caller's promise.
     quietly((), || unsafe { free(configuration) });
 }
 
-/// Tells the extents of a configuration: `extents` receives four numbers, of x, y, z, t.
+/// Returns the extents of a configuration: `extents` receives four numbers, for x, y, z, t.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_configuration_extents(
     configuration: *const lf_configuration,
@@ -263,7 +271,8 @@ pub unsafe extern "C" fn lf_configuration_extents(
     })
 }
 
-/// Copies the links of a configuration to `links`, which has room for `reals` = 72 numbers a site, in the order of lf_configuration_from_links().
+/// Copies the links of a configuration to `links`, which has room for `reals` = 72 numbers for each site, in the order of
+/// lf_configuration_from_links().
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_configuration_links(
     configuration: *const lf_configuration,
@@ -280,7 +289,7 @@ pub unsafe extern "C" fn lf_configuration_links(
     })
 }
 
-/// Writes what is observed of a configuration.
+/// Computes an observable of a configuration.
 unsafe fn observe(
     configuration: *const lf_configuration,
     value: *mut f64,
@@ -294,7 +303,8 @@ unsafe fn observe(
     })
 }
 
-/// Computes the average plaquette, Re tr P / 3 over all sites and planes: 1 for the free field. The exact sum, rounded once: the same bits everywhere.
+/// Computes the average plaquette, Re tr P / 3 over all sites and planes: 1 for the free field. It is the exact sum, rounded once, and has
+/// the same bits on every machine.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_configuration_plaquette(
     configuration: *const lf_configuration,
@@ -304,7 +314,7 @@ pub unsafe extern "C" fn lf_configuration_plaquette(
     unsafe { observe(configuration, value, Configuration::plaquette) }
 }
 
-/// Computes the link trace, Re tr U / 3 over all links: 1 for the free field. The exact sum, rounded once.
+/// Computes the link trace, Re tr U / 3 over all links: 1 for the free field. It is the exact sum, rounded once.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_configuration_link_trace(
     configuration: *const lf_configuration,

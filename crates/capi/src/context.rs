@@ -1,5 +1,5 @@
-//! Where is computed. A context has a pool of threads of its own, and with it the CPU reference, which checks compare with; and, if one was asked
-//! for, an OpenCL device. Handles keep what they need of it, so that they may be freed in any order.
+//! Contexts. A context has its own pool of threads, and with it the CPU reference, which checks compare with. It may also have an OpenCL
+//! device. Handles keep the resources that they need, so they may be freed in any order.
 
 use std::ffi::{CString, c_char};
 use std::sync::Arc;
@@ -12,14 +12,15 @@ use lanefield::dynamic::AnyBackend;
 use crate::pointer::{free, give, handle, put, room, text_or_none};
 use crate::status::{Failure, Outcome, c_text, guarded, lf_status, note, quietly};
 
-/// Where is computed: the CPU reference with threads of its own, or an OpenCL device. It may be used by several threads at once.
+/// Where the library computes: the CPU reference with its own threads, or an OpenCL device. A context may be used by several threads at
+/// once.
 pub struct lf_context(pub(crate) Arc<Context>);
 
 pub(crate) struct Context {
     pub host: Arc<AnyBackend>,
-    /// The OpenCL device, if one was asked for.
+    /// The OpenCL device, if one was requested.
     pub device: Option<Arc<AnyBackend>>,
-    /// Why its results cannot be called bitwise.
+    /// Why the results of the device cannot be called bitwise.
     why_not_bitwise: Option<CString>,
     description: CString,
 }
@@ -40,13 +41,13 @@ impl Context {
         self.device.as_ref().unwrap_or(&self.host)
     }
 
-    /// Runs work on the context's own threads: nothing is done by a pool that the whole process shares.
+    /// Runs work on the context's own threads, so that nothing runs in a pool that the whole process shares.
     pub fn install<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
         self.host.install(work)
     }
 }
 
-/// The device that a choice means, and why it is not bitwise; none where that is the CPU reference, for which no driver is loaded.
+/// Opens the device of a choice, and says why it is not bitwise. `None` if it is the CPU reference, for which no driver is loaded.
 fn open(choice: &DeviceChoice) -> Outcome<Option<(Arc<AnyBackend>, Option<CString>)>> {
     let (selected, said) =
         select(choice, (0, 1)).map_err(|error| Failure::new(lf_status::LF_DEVICE, error.to_string()))?;
@@ -61,17 +62,19 @@ fn open(choice: &DeviceChoice) -> Outcome<Option<(Arc<AnyBackend>, Option<CStrin
     }
 }
 
-/// Makes a context.
+/// Creates a context.
 ///
-/// `device`: null or "cpu" for the CPU reference; "auto" for the first GPU, else any OpenCL device, else the CPU reference; a number as
-/// lf_device_info() counts; or part of the name of a device or its platform, as "nvidia" or "nvidia:1" (the second); where "auto" is the CPU reference,
-/// lf_last_error() says why. `threads`: threads of the CPU, 1 to 512; 0 for as many as
-/// RAYON_NUM_THREADS says, else as there are cores. None of it changes a bit of any result. An OpenCL device is asked for its arithmetic here: see
-/// lf_context_why_not_bitwise().
+/// `device`: null or "cpu" for the CPU reference; "auto" for the first GPU, or else any OpenCL device, or else the CPU reference
+/// (lf_last_error() then says why); an index of lf_device_info(); or part of the name of a device or its platform, as in "nvidia" or
+/// "nvidia:1" (the second one).
 ///
-/// `context` receives the context, to be freed by lf_context_free().
+/// `threads`: number of CPU threads, 1 to 512; 0 for the number in RAYON_NUM_THREADS, or else one for each core.
 ///
-/// Errors: LF_DEVICE where there is no such device; LF_INVALID_ARGUMENT; LF_OUT_OF_MEMORY where the threads cannot be started.
+/// Neither changes a bit of any result. The arithmetic of an OpenCL device is tested here: see lf_context_why_not_bitwise().
+///
+/// `context` receives the context; free it with lf_context_free().
+///
+/// Errors: LF_DEVICE if there is no such device; LF_INVALID_ARGUMENT; LF_OUT_OF_MEMORY if the threads cannot be started.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_context_create(
     device: *const c_char,
@@ -92,22 +95,24 @@ pub unsafe extern "C" fn lf_context_create(
     })
 }
 
-/// Frees a context; null is ignored. What was made with it may be used on, and freed later: threads and device go with the last of it.
+/// Frees a context; null is ignored. Objects that were created with it remain usable, and may be freed later. Its threads and its device
+/// are released with the last of them.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_context_free(context: *mut lf_context) {
     // SAFETY: the caller's promise.
     quietly((), || unsafe { free(context) });
 }
 
-/// One line about a context: the device and its driver, or the CPU's threads and vector instructions. The text belongs to the context.
+/// Returns one line about a context: the device and its driver, or the CPU's threads and vector instructions. The text belongs to the
+/// context.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_context_describe(context: *const lf_context, text: *mut *const c_char) -> lf_status {
     // SAFETY: the caller's promise.
     guarded(|| unsafe { put(text, handle(context, "context")?.0.description.as_ptr(), "text") })
 }
 
-/// Why the results of a context's device cannot be called the same bits as the reference's: what its arithmetic does otherwise than the standard, in
-/// one sentence. `text` receives null if nothing is known against it. The text belongs to the context.
+/// Returns why the results of a context's device cannot be called bit-identical to the reference's: one sentence about how its arithmetic
+/// differs from the standard. `text` receives null if no difference is known. The text belongs to the context.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_context_why_not_bitwise(context: *const lf_context, text: *mut *const c_char) -> lf_status {
     // SAFETY: the caller's promise.

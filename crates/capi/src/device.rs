@@ -9,7 +9,7 @@ use crate::pointer::{fixed_text, put};
 use crate::status::{Failure, Outcome, guarded, lf_status, note};
 use crate::struct_size::{Growing, put_sized};
 
-/// What kind of processor a device is.
+/// The kind of a device's processor.
 #[repr(i32)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum lf_device_kind {
@@ -23,28 +23,28 @@ pub enum lf_device_kind {
     LF_DEVICE_OTHER = 3,
 }
 
-/// Characters of a name, with the zero byte at its end.
+/// Size of a name, including the zero byte at its end.
 pub const LF_NAME_LENGTH: usize = 128;
 
 /// An OpenCL device. Set `size` before the call.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct lf_device {
-    /// sizeof(lf_device): what the caller knows of it. Later versions add members at the end.
+    /// sizeof(lf_device), set by the caller. Later versions add members at the end.
     pub size: usize,
-    /// Its name, cut where it is too long.
+    /// Its name, truncated if it is too long.
     pub name: [c_char; LF_NAME_LENGTH],
-    /// The name of its platform: of the driver's family.
+    /// The name of its platform, which identifies the driver.
     pub platform: [c_char; LF_NAME_LENGTH],
-    /// Version of the driver.
+    /// The version of the driver.
     pub driver: [c_char; LF_NAME_LENGTH],
-    /// What kind of processor: an lf_device_kind.
+    /// The kind of processor: an lf_device_kind.
     pub kind: i32,
-    /// 1 if it can run lattice kernels, else 0: no double precision, say.
+    /// 1 if it can run lattice kernels; 0 if not, for example because it has no double precision.
     pub usable: i32,
-    /// Number of compute units.
+    /// The number of compute units.
     pub compute_units: u32,
-    /// Highest clock in MHz; 0 where the driver does not tell.
+    /// The highest clock rate in MHz; 0 if the driver does not report it.
     pub clock_mhz: u32,
     /// Global memory in bytes.
     pub memory_bytes: u64,
@@ -76,7 +76,7 @@ impl From<&DeviceInfo> for lf_device {
     }
 }
 
-/// The devices, and where there are none why.
+/// The devices. If there are none, the text says why.
 fn listed() -> Outcome<(Vec<DeviceInfo>, String)> {
     match devices() {
         Ok(devices) => Ok((devices, String::new())),
@@ -85,8 +85,8 @@ fn listed() -> Outcome<(Vec<DeviceInfo>, String)> {
     }
 }
 
-/// Counts the OpenCL devices of the machine, usable or not. Where there is no OpenCL, `count` is 0, the status LF_OK, and lf_last_error() says what
-/// is missing. Drivers are asked once in a process.
+/// Counts the OpenCL devices of the machine, usable or not. If there is no OpenCL, `count` is 0, the status is LF_OK, and lf_last_error()
+/// says what is missing. Drivers are queried once in a process.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_device_count(count: *mut i32) -> lf_status {
     guarded(|| {
@@ -97,9 +97,11 @@ pub unsafe extern "C" fn lf_device_count(count: *mut i32) -> lf_status {
     })
 }
 
-/// Tells whether a launcher (Slurm, Open MPI, MPICH and others, by their environment variables) started this process with others. The library shares
-/// no work among processes: each does all that it is asked. `rank`: the number of this process, 0 if it is alone. `processes`: how many there are; 1
-/// if it is alone, 0 if there are several and the launcher does not say how many.
+/// Detects whether a launcher (Slurm, Open MPI, MPICH and others, by their environment variables) started this process together with
+/// others. The library does not divide work among processes: each process does all of the work.
+///
+/// `rank`: the number of this process, 0 if it is alone. `processes`: the number of processes; 1 if it is alone, 0 if there are several and
+/// the launcher does not say how many.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_launched(rank: *mut u64, processes: *mut u64) -> lf_status {
     guarded(|| {
@@ -110,9 +112,9 @@ pub unsafe extern "C" fn lf_launched(rank: *mut u64, processes: *mut u64) -> lf_
     })
 }
 
-/// Tells what is known of device number `index`, from 0 on. `device->size` must be set.
+/// Returns information about device number `index`, counted from 0. `device->size` must be set.
 ///
-/// Errors: LF_INVALID_ARGUMENT where there is no such device.
+/// Errors: LF_INVALID_ARGUMENT if there is no such device.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_device_info(index: i32, device: *mut lf_device) -> lf_status {
     guarded(|| {

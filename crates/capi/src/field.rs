@@ -1,4 +1,4 @@
-//! Fields that a context holds, on its device if it has one: uploaded once, worked on there, downloaded at the end.
+//! Fields that a context stores, on its device if it has one. They are uploaded once, used there, and downloaded at the end.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -20,11 +20,11 @@ use crate::operator::{Place, dagger, lf_operator, precision_of, sites_of};
 use crate::pointer::{array, complex, free, give, handle, put, room, write};
 use crate::status::{Failure, Outcome, guarded, lf_status, quietly};
 
-/// A field that a context holds. It may be used by several threads at once, which then wait for each other.
+/// A field that a context stores. It may be used by several threads at once; they then wait for each other.
 pub struct lf_field {
     context: Arc<Context>,
     shape: FieldShape,
-    /// Poisoned where a call did not come to its end.
+    /// Poisoned if a call failed with a panic.
     stored: Mutex<DynField>,
 }
 
@@ -36,7 +36,7 @@ impl lf_field {
         Ok(Self { context, shape, stored: Mutex::new(stored) })
     }
 
-    /// Real numbers of the whole lattice.
+    /// The number of reals on the whole lattice.
     fn reals(&self) -> usize {
         2 * self.shape.lattice.extents().volume() * self.shape.object.words()
     }
@@ -44,7 +44,7 @@ impl lf_field {
     fn check_array<R: Vectors>(&self, reals: usize) -> Outcome<()> {
         let (field, array) = (self.shape.precision, R::NAME);
         if field != R::PRECISION {
-            let message = format!("a field in {field} has no numbers in {array}: take the function of {field}");
+            let message = format!("the field is in {field}, not in {array}: use the function for {field}");
             return Err(Failure::argument(message));
         }
         match reals == self.reals() {
@@ -54,7 +54,7 @@ impl lf_field {
     }
 
     fn lock(&self) -> Outcome<MutexGuard<'_, DynField>> {
-        let lost = "the numbers of the field were lost when a call failed: free it, and make another";
+        let lost = "the numbers of the field were lost when a call failed: free it, and create another";
         self.stored.lock().map_err(|_| Failure::new(lf_status::LF_INTERNAL, lost))
     }
 }
@@ -75,14 +75,14 @@ fn lock_all<'a, const N: usize>(fields: [&'a lf_field; N]) -> Outcome<[MutexGuar
     for k in order {
         guards[k] = Some(fields[k].lock()?);
     }
-    // Each was locked.
+    // All were locked above.
     Ok(guards.map(|guard| match guard {
         Some(guard) => guard,
         None => unreachable!("every field was locked"),
     }))
 }
 
-/// Does something with some fields on the backend of their context.
+/// Runs a function on some fields, on the backend of their context.
 fn on<T: Send, const N: usize>(
     fields: [&lf_field; N],
     work: impl FnOnce(&AnyBackend, [&mut DynField; N]) -> Result<T, BackendError> + Send,
@@ -93,7 +93,7 @@ fn on<T: Send, const N: usize>(
     Ok(context.install(|| work(context.backend(), fields))?)
 }
 
-/// Launches a kernel: its first field is written, all others are read.
+/// Launches a kernel that writes its first field and reads all others.
 fn launch<const N: usize>(
     kernel: &'static Kernel,
     fields: [(&'static str, &lf_field); N],
@@ -115,9 +115,10 @@ fn launch<const N: usize>(
     })
 }
 
-/// Makes a field of zeros that an operator acts on, where the operator's context computes.
+/// Creates a field of zeros that an operator can act on, on the device of the operator's context.
 ///
-/// `sites`: an lf_sites; `precision`: an lf_precision. `field` receives it, to be freed by lf_field_free(). Operator and context may be freed before.
+/// `sites`: an lf_sites; `precision`: an lf_precision. `field` receives the field; free it with lf_field_free(). Operator and context may
+/// be freed before it.
 ///
 /// Errors: LF_INVALID_ARGUMENT for a parity of a lattice with odd extents; LF_OUT_OF_MEMORY; LF_DEVICE.
 #[unsafe(no_mangle)]
@@ -163,40 +164,41 @@ unsafe fn download_from<R: Vectors>(field: *const lf_field, values: *mut R, real
     })
 }
 
-/// Copies an array to a field in f64: `reals` numbers of the whole lattice in site order, as of lf_operator_apply_f64(), of which a field on one
-/// parity takes those of its sites.
+/// Copies an array to a field in f64. The array has `reals` numbers for the whole lattice in site order, as in lf_operator_apply_f64(). A
+/// field on one parity receives the numbers of its sites.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_field_upload_f64(field: *mut lf_field, values: *const f64, reals: usize) -> lf_status {
     // SAFETY: the caller's promise.
     unsafe { upload_to(field, values, reals) }
 }
 
-/// The same of a field in f32.
+/// As lf_field_upload_f64(), for a field in f32.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_field_upload_f32(field: *mut lf_field, values: *const f32, reals: usize) -> lf_status {
     // SAFETY: the caller's promise.
     unsafe { upload_to(field, values, reals) }
 }
 
-/// Copies a field in f64 to an array of `reals` numbers, +0 on sites that the field does not live on. Waits until all that was asked of the field is
-/// done.
+/// Copies a field in f64 to an array of `reals` numbers, with +0 on sites that the field does not have. Waits for all earlier operations on
+/// the field.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_field_download_f64(field: *const lf_field, values: *mut f64, reals: usize) -> lf_status {
     // SAFETY: the caller's promise.
     unsafe { download_from(field, values, reals) }
 }
 
-/// The same of a field in f32.
+/// As lf_field_download_f64(), for a field in f32.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_field_download_f32(field: *const lf_field, values: *mut f32, reals: usize) -> lf_status {
     // SAFETY: the caller's promise.
     unsafe { download_from(field, values, reals) }
 }
 
-/// result = operator · source, of fields that lf_field_create() made with this operator, or with one on the same lattice that acts on the same
-/// objects, in one precision. `piece` and `dagger` are those of lf_operator_apply_f64(); on which sites is said by `result`.
+/// result = operator · source. lf_field_create() must have created the fields with this operator, or with one on the same lattice that acts
+/// on the same objects. Both must have the same precision. `piece` and `dagger` are those of lf_operator_apply_f64(); the sites are those of
+/// `result`.
 ///
-/// Errors: LF_INVALID_ARGUMENT also for fields on other sites than the piece reads and writes.
+/// Errors: LF_INVALID_ARGUMENT also if the fields are not on the sites that the piece reads and writes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_field_apply(
     op: *const lf_operator,
@@ -247,7 +249,7 @@ fn apply(
     })
 }
 
-/// to = from, of fields alike.
+/// to = from. Both fields have the same type.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_field_copy(from: *const lf_field, to: *mut lf_field) -> lf_status {
     // SAFETY: the caller's promise.
@@ -257,7 +259,8 @@ pub unsafe extern "C" fn lf_field_copy(from: *const lf_field, to: *mut lf_field)
     })
 }
 
-/// out = a·x, of fields alike: each real number rounded once; a is rounded to their precision first (docs/arithmetic.md §7).
+/// out = a·x. Both fields have the same type. Each real number is rounded once; a is first rounded to their precision (docs/arithmetic.md
+/// §7).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_field_scale(a: f64, x: *const lf_field, out: *mut lf_field) -> lf_status {
     // SAFETY: the caller's promise.
@@ -267,7 +270,7 @@ pub unsafe extern "C" fn lf_field_scale(a: f64, x: *const lf_field, out: *mut lf
     })
 }
 
-/// y = a·x + y, of fields alike: each real number one fused multiply-add; a is rounded to their precision first.
+/// y = a·x + y. Both fields have the same type. Each real number is one fused multiply-add; a is first rounded to their precision.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_field_axpy(a: f64, x: *const lf_field, y: *mut lf_field) -> lf_status {
     // SAFETY: the caller's promise.
@@ -277,7 +280,7 @@ pub unsafe extern "C" fn lf_field_axpy(a: f64, x: *const lf_field, y: *mut lf_fi
     })
 }
 
-/// norm2 = |x|²: the exact sum over the sites of the field, rounded once; the bits of lf_norm2_f64() of the downloaded array.
+/// norm2 = |x|²: the exact sum over the sites of the field, rounded once. It has the bits of lf_norm2_f64() of the downloaded array.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_field_norm2(x: *const lf_field, norm2: *mut f64) -> lf_status {
     // SAFETY: the caller's promise.
@@ -287,7 +290,7 @@ pub unsafe extern "C" fn lf_field_norm2(x: *const lf_field, norm2: *mut f64) -> 
     })
 }
 
-/// `inner[0]` + i·`inner[1]` = ⟨x, y⟩ of fields alike, which are not the same one, likewise.
+/// `inner[0]` + i·`inner[1]` = ⟨x, y⟩, computed like lf_field_norm2(). x and y are two different fields of the same type.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_field_inner(x: *const lf_field, y: *const lf_field, inner: *mut f64) -> lf_status {
     // SAFETY: the caller's promise.

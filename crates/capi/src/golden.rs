@@ -1,4 +1,4 @@
-//! Golden data: what `lanefield golden export` writes, for programs that hold themselves against it.
+//! Golden data for programs that compare their results with them, as written by `lanefield golden export`.
 
 use std::ffi::c_char;
 
@@ -15,25 +15,25 @@ use crate::pointer::{extents as extents_of, handle, path as path_of, text_or_non
 use crate::status::{Failure, Outcome, guarded, lf_status};
 use crate::struct_size::{Growing, get_sized};
 
-/// What golden data are to hold. Set all to zero, and then `size`: what is zero has its default.
+/// The content of golden data. Set everything to zero, and then `size`: zero means the default.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct lf_golden_options {
-    /// sizeof(lf_golden_options): what the caller knows of it. Later versions add members at the end.
+    /// sizeof(lf_golden_options), set by the caller. Later versions add members at the end.
     pub size: usize,
-    /// Names of kernels or families of them, with commas between, "hop,eo_clover" say; null for all.
+    /// Comma-separated names of kernels or families, for example "hop,eo_clover"; null for all.
     pub kernels: *const c_char,
-    /// Precisions of results, with commas between, "f32,f64,half" say; null for all.
+    /// Comma-separated precisions of results, for example "f32,f64,half"; null for all.
     pub precisions: *const c_char,
     /// Boundary phases in x,y,z,t; null for "1,1,1,-1".
     pub boundary: *const c_char,
-    /// The order in which the hop adds its legs; null for the usual one.
+    /// The leg order of the hop; null for the default.
     pub legs: *const c_char,
-    /// The lattice, of even extents; zeros for 4.6.2.8.
+    /// The lattice, with even extents; zeros for 4.6.2.8.
     pub extents: [i32; 4],
-    /// 1: replace a directory that holds golden data.
+    /// 1: replace a directory that contains golden data.
     pub replace: i32,
-    /// Of links, fields and scalars; 0 for 1.
+    /// Seed of links, fields and scalars; 0 for 1.
     pub seed: u64,
 }
 
@@ -41,7 +41,7 @@ impl Growing for lf_golden_options {
     const NAME: &'static str = "lf_golden_options";
 }
 
-/// The kernels of some names, of kernels or families.
+/// The kernels with these names, which may be names of families.
 fn kernels(names: Option<&str>) -> Outcome<Vec<&'static Kernel>> {
     let launched = || kernel::all().filter(|kernel| kernel.is_launched());
     let Some(names) = names else { return Ok(launched().collect()) };
@@ -56,7 +56,7 @@ fn kernels(names: Option<&str>) -> Outcome<Vec<&'static Kernel>> {
     Ok(launched().filter(|kernel| named.iter().any(|name| kernel.name == *name || kernel.family == *name)).collect())
 }
 
-/// Precisions by name, each once.
+/// Precisions by name, without repetitions.
 fn precisions(names: Option<&str>) -> Outcome<Vec<Precision>> {
     let Some(names) = names else { return Ok(Precision::ALL.to_vec()) };
     let parsed: Result<Vec<Precision>, String> = names.split(',').map(|name| name.trim().parse()).collect();
@@ -68,7 +68,7 @@ fn precisions(names: Option<&str>) -> Outcome<Vec<Precision>> {
 
 impl lf_golden_options {
     /// # Safety
-    /// Texts end in zero bytes.
+    /// The texts end in zero bytes.
     unsafe fn read(&self) -> Outcome<GoldenOptions> {
         // SAFETY: the caller's promise.
         let read = |text, name| unsafe { text_or_none(text, name) };
@@ -98,7 +98,7 @@ fn of_golden(error: GoldenError) -> Failure {
     match error {
         GoldenError::Directory(DirectoryError::NotEmpty { path, replaceable: true }) => Failure::new(
             lf_status::LF_FILE,
-            format!("{} holds golden data already: give another name, or set replace to replace them", path.display()),
+            format!("{} already holds golden data: give another name, or set replace to replace them", path.display()),
         ),
         GoldenError::Case { source, .. } | GoldenError::Stage { source, .. } => of(*source),
         GoldenError::Boundary(_) => Failure::argument(text),
@@ -109,13 +109,13 @@ fn of_golden(error: GoldenError) -> Failure {
     }
 }
 
-/// Writes golden data to a directory: inputs, intermediates and results of kernels as .npy files, with a manifest (docs/golden.md). All of it is a
-/// function of `options` alone: the same bytes on every device. It is made beside the directory first, and is there whole or not at all.
+/// Writes golden data to a directory: inputs, intermediates and results of kernels as .npy files, with a manifest (docs/golden.md). They
+/// depend only on `options`: the bytes are the same on every device. The directory is written whole or not at all.
 ///
-/// `options`: may be null for the defaults: all kernels in all precisions, which takes seconds on a CPU and minutes on a device whose kernels are
-/// not built yet.
+/// `options`: may be null for the defaults, all kernels in all precisions. These take seconds on a CPU, and minutes on a device whose
+/// kernels are not built yet.
 ///
-/// Errors: LF_FILE where the directory holds something, or cannot be written; LF_INVALID_ARGUMENT; LF_DEVICE.
+/// Errors: LF_FILE if the directory is not empty or cannot be written; LF_INVALID_ARGUMENT; LF_DEVICE.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_golden_export(
     context: *const lf_context,

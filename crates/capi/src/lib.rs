@@ -1,16 +1,17 @@
-//! The C interface of Lanefield, `liblanefield`: what `include/lanefield.h` declares, which cbindgen writes from here. The library has no state of its
-//! own: what a function needs it is given, as handles that `lf_context_create` and others make. Definitions of all results: `docs/arithmetic.md`.
+//! The C interface of Lanefield, `liblanefield`. cbindgen writes its header `include/lanefield.h` from these sources. The library has no
+//! global state: its functions receive everything as handles, which `lf_context_create` and others create. Definitions of all results:
+//! `docs/arithmetic.md`.
 //!
 //! | file | subject |
 //! |---|---|
-//! | `status.rs` | what every function returns, and why it failed |
-//! | `pointer.rs` | handles, texts and arrays of C |
-//! | `context.rs`, `device.rs` | where is computed: the CPU reference, or an OpenCL device |
-//! | `configuration.rs` | gauge configurations: from files, seeds and arrays |
+//! | `status.rs` | the status that every function returns, and the text of a failure |
+//! | `pointer.rs` | handles, texts and arrays from C |
+//! | `context.rs`, `device.rs` | contexts: the CPU reference, or an OpenCL device |
+//! | `configuration.rs` | gauge configurations from files, seeds and arrays |
 //! | `operator.rs` | operators by name, on arrays |
-//! | `field.rs` | fields that a context holds, and what is done with them there |
-//! | `sum.rs` | exact sums of arrays, and sums that go on |
-//! | `check.rs` | a caller's array compared with the reference |
+//! | `field.rs` | fields that a context stores, and operations on them |
+//! | `sum.rs` | exact sums of arrays, and accumulating sums |
+//! | `check.rs` | comparison of a caller's array with the reference |
 //! | `source.rs` | sources by name |
 //! | `solve.rs` | solves |
 //! | `golden.rs` | golden data |

@@ -1,4 +1,5 @@
-//! Operators by name, with parameters by name, applied to arrays in site order. All that the library has can be made: there is no list here.
+//! Operators by name, with parameters by name, applied to arrays in site order. All operators of the library are available; this file has
+//! no list of them.
 
 use std::ffi::{CString, c_char};
 use std::fmt::Display;
@@ -21,29 +22,29 @@ use crate::context::{Context, lf_context};
 use crate::pointer::{array, complex, free, give, handle, put, room, text, text_or_none, write};
 use crate::status::{Failure, Outcome, c_text, guarded, lf_status, quietly};
 
-/// A parameter of an operator by name: a number, or a text where `text` is not null.
+/// A parameter of an operator, by name. Its value is `text`, or `number` if `text` is null.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct lf_parameter {
-    /// Its name, "mass" say.
+    /// Its name, for example "mass".
     pub name: *const c_char,
-    /// Its value.
+    /// Its value as a number.
     pub number: f64,
-    /// Its value as text, "1,1,1,-1" say; null for the number.
+    /// Its value as text, for example "1,1,1,-1"; null if the value is a number.
     pub text: *const c_char,
 }
 
-/// What of an operator is applied.
+/// The part of an operator that is applied.
 #[repr(i32)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum lf_piece {
-    /// The operator itself, on all sites; of a hop also onto one parity.
+    /// The operator itself, on all sites; a hop also onto one parity.
     LF_FULL = 0,
-    /// The part that connects the parities: the result on one, the source on the other.
+    /// Meooe, the part that connects the parities: the result is on one parity, the source on the other.
     LF_MEOOE = 1,
-    /// The part that stays on a parity.
+    /// Mooee, the part that stays on a parity.
     LF_MOOEE = 2,
-    /// The inverse of that.
+    /// The inverse of Mooee.
     LF_MOOEE_INVERSE = 3,
     /// The Schur complement Mpc = Moo - Moe Mee^-1 Meo, on the odd sites.
     LF_MPC = 4,
@@ -61,15 +62,15 @@ pub enum lf_sites {
     LF_ODD = 2,
 }
 
-/// An operator on a configuration. It may be used by several threads at once, which then wait for each other.
+/// An operator on a configuration. It may be used by several threads at once; they then wait for each other.
 pub struct lf_operator {
     pub(crate) context: Arc<Context>,
     pub(crate) configuration: Arc<Configuration>,
     pub(crate) what: Applicable,
     description: CString,
-    /// Where the context computes.
+    /// The operator on the context's device.
     kept: KeptOperator,
-    /// On the CPU reference, if the context computes elsewhere.
+    /// The operator on the CPU reference, if the context has a device.
     reference: Option<KeptOperator>,
 }
 
@@ -77,7 +78,7 @@ pub struct lf_operator {
 pub(crate) enum Place {
     /// The CPU reference, whatever the context.
     Reference,
-    /// Where the context computes.
+    /// The context's device, or else the CPU reference.
     Context,
 }
 
@@ -119,7 +120,7 @@ impl lf_operator {
         }
     }
 
-    /// What `piece` and `sites` mean.
+    /// The piece that `piece` and `sites` denote.
     pub(crate) fn piece(&self, piece: i32, sites: Sites) -> Outcome<Piece> {
         let onto = match sites {
             Sites::Full => None,
@@ -128,7 +129,7 @@ impl lf_operator {
         let name = self.description.to_string_lossy();
         match (piece, onto, self.what) {
             (0, None, _) => Ok(Piece::Full),
-            // A hop onto a parity is what connects it with the other.
+            // A hop onto a parity is the part that connects it with the other one.
             (0, Some(onto), Applicable::Hop(..)) => Ok(Piece::Meooe(onto)),
             (0, Some(_), Applicable::Model(_)) => Err(Failure::argument(format!(
                 "{name} acts on all sites: give LF_ALL_SITES, or a piece other than LF_FULL"
@@ -146,7 +147,7 @@ impl lf_operator {
         }
     }
 
-    /// The operator as it is kept for a place.
+    /// The operator that is kept for a place.
     pub(crate) fn kept(&self, place: Place) -> &KeptOperator {
         match place {
             Place::Reference => self.reference.as_ref().unwrap_or(&self.kept),
@@ -154,7 +155,7 @@ impl lf_operator {
         }
     }
 
-    /// The shape of fields on `sites`, as the backend of a place lays them out.
+    /// The shape of fields on `sites` in the layout of a place's backend.
     pub(crate) fn shape(&self, place: Place, precision: Precision, sites: Sites) -> Outcome<FieldShape> {
         let (lanes, extents) = (self.kept(place).backend().lanes(LaneChoice::Auto), self.configuration.extents());
         Ok(field_shape(self.object(), precision, (extents, sites), lanes)?)
@@ -175,7 +176,7 @@ impl lf_operator {
         Ok(kept.with(R::PRECISION, apply)?)
     }
 
-    /// Refuses the Hermitian conjugate of a hop that has no kernel of it.
+    /// Refuses the Hermitian conjugate of a hop that has no kernel for it.
     pub(crate) fn check_dagger(&self, dagger: Dagger) -> Outcome<()> {
         match self.what {
             Applicable::Hop(hop, _) if dagger == Dagger::Yes && hop.dagger().is_none() => {
@@ -185,7 +186,7 @@ impl lf_operator {
         }
     }
 
-    /// Refuses parameters beyond a precision.
+    /// Refuses parameters that a precision cannot represent.
     pub(crate) fn check_precision<R: Vectors>(&self) -> Outcome<()> {
         let Applicable::Model(model) = self.what else { return Ok(()) };
         let diagonal = || Some(("mass", model.mass())).filter(|_| !R::from_f64(model.diagonal()).to_f64().is_finite());
@@ -198,7 +199,7 @@ impl lf_operator {
     }
 }
 
-/// The operator, or the hop, of a name and parameters.
+/// The operator or hop with this name and these parameters.
 fn parse(name: &str, parameters: &[(&str, String)]) -> Outcome<Applicable> {
     let invalid = |error: &dyn Display| Failure::argument(error.to_string());
     let mut hop = HopParameters { boundary: BoundaryPhases::ANTIPERIODIC_IN_TIME, ..HopParameters::default() };
@@ -232,13 +233,13 @@ fn parse(name: &str, parameters: &[(&str, String)]) -> Outcome<Applicable> {
     Ok(Applicable::Model(definition.model(of_operator, hop).map_err(|error| invalid(&error))?))
 }
 
-/// Parameters of C by name.
+/// Parameters of C, with their names and texts as strings.
 ///
 /// # Safety
-/// `parameters` is null, or has so many elements, whose texts end in zero bytes.
+/// `parameters` is null, or has `count` elements, whose texts end in zero bytes.
 pub(crate) unsafe fn parameters<'a>(given: *const lf_parameter, count: usize) -> Outcome<Vec<(&'a str, String)>> {
     if count > 0 && (given.is_null() || !given.is_aligned() || count > 1 << 16) {
-        return Err(Failure::argument(format!("{count} parameters are said to be at a place where none can be")));
+        return Err(Failure::argument(format!("there cannot be {count} parameters at this address")));
     }
     let one = |index: usize| {
         // SAFETY: the caller's promise.
@@ -252,7 +253,7 @@ pub(crate) unsafe fn parameters<'a>(given: *const lf_parameter, count: usize) ->
     (0..count).map(one).collect()
 }
 
-/// The sites that an lf_sites means.
+/// The sites that an lf_sites denotes.
 pub(crate) fn sites_of(sites: i32) -> Outcome<Sites> {
     match sites {
         0 => Ok(Sites::Full),
@@ -262,7 +263,7 @@ pub(crate) fn sites_of(sites: i32) -> Outcome<Sites> {
     }
 }
 
-/// The precision that an lf_precision means.
+/// The precision that an lf_precision denotes.
 pub(crate) fn precision_of(precision: i32) -> Outcome<Precision> {
     match precision {
         0 => Ok(Precision::F64),
@@ -271,7 +272,7 @@ pub(crate) fn precision_of(precision: i32) -> Outcome<Precision> {
     }
 }
 
-/// Whether the Hermitian conjugate is meant.
+/// Whether the Hermitian conjugate is requested.
 pub(crate) fn dagger(dagger: i32) -> Outcome<Dagger> {
     match dagger {
         0 => Ok(Dagger::No),
@@ -280,18 +281,21 @@ pub(crate) fn dagger(dagger: i32) -> Outcome<Dagger> {
     }
 }
 
-/// Makes an operator on a configuration.
+/// Creates an operator on a configuration.
 ///
-/// `name`: one that lf_operator_name() lists: an operator ("wilson"), with the parameters that the command `lanefield solve --help` tells (mass, csw,
-/// mu, ls, m5, …), those without a default required; or the kernel of a hop ("hop"), which has none. All take "boundary" (text, phases in x,y,z,t: 1, -1, 0 for fixed, or an angle, "0.25pi" for
-/// psi(x + L) = exp(i pi/4) psi(x), which needs 18 reals a link; "1,1,1,-1" if not given),
-/// "reconstruct" (18, 12 or 8: reals stored a link; part of the definition, since it changes the last bits) and "legs" (text, the order in which the
-/// hop adds its legs).
+/// `name`: a name that lf_operator_name() lists. It is an operator ("wilson") or the kernel of a hop ("hop"). The parameters of an operator
+/// (mass, csw, mu, ls, m5, …) are those in `lanefield solve --help`; those without a default are required. A hop has none of these.
 ///
-/// `parameters`: `count` of them; null if `count` is 0. `op`: receives the operator, to be freed by lf_operator_free(). Its parts are made when they
-/// are first applied, and kept; configuration and context may be freed before.
+/// All accept three more parameters:
+/// - "boundary", a text with the phases in x,y,z,t; the default is "1,1,1,-1". A phase is 1, -1, 0 for fixed, or an angle: "0.25pi" for
+///   psi(x + L) = exp(i pi/4) psi(x). Angles need reconstruct 18.
+/// - "reconstruct", 18, 12 or 8: the number of reals that are stored for a link. It changes the last bits, and is part of the definition.
+/// - "legs", a text: the order in which the hop adds its legs.
 ///
-/// Errors: LF_INVALID_ARGUMENT for a name, a parameter or a value that is not known, with those that are.
+/// `parameters`: an array of `count` parameters; null if `count` is 0. `op` receives the operator; free it with lf_operator_free(). Its
+/// parts are created when they are first applied, and kept. Configuration and context may be freed before it.
+///
+/// Errors: LF_INVALID_ARGUMENT for an unknown name, parameter or value; the message lists the known ones.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_operator_create(
     context: *const lf_context,
@@ -319,10 +323,11 @@ pub unsafe extern "C" fn lf_operator_free(op: *mut lf_operator) {
     quietly((), || unsafe { free(op) });
 }
 
-/// The name of operator number `index` of those that lf_operator_create() knows, from 0 on; null where there are no more. The text is never freed.
+/// Returns the name of operator number `index` of those that lf_operator_create() knows, counted from 0; null if there are no more. Do not
+/// free the text.
 #[unsafe(no_mangle)]
 pub extern "C" fn lf_operator_name(index: usize) -> *const c_char {
-    // Made once for all, since names in Rust have no zero byte at their end.
+    // Created once, since names in Rust do not end in a zero byte.
     static NAMES: std::sync::LazyLock<Vec<CString>> = std::sync::LazyLock::new(|| {
         let hops = HopKernel::all().map(|hop| hop.kernel().name);
         hops.chain(definitions().map(|definition| definition.name)).map(c_text).collect()
@@ -330,15 +335,15 @@ pub extern "C" fn lf_operator_name(index: usize) -> *const c_char {
     quietly(std::ptr::null(), || NAMES.get(index).map_or(std::ptr::null(), |name| name.as_ptr()))
 }
 
-/// Tells an operator with its parameters, "clover, mass 0.1, csw 1.3" say. The text belongs to the operator.
+/// Returns an operator with its parameters as text, for example "clover, mass 0.1, csw 1.3". The text belongs to the operator.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_operator_describe(op: *const lf_operator, text: *mut *const c_char) -> lf_status {
     // SAFETY: the caller's promise.
     guarded(|| unsafe { put(text, handle(op, "operator")?.description.as_ptr(), "text") })
 }
 
-/// Tells how many real numbers the arrays have that an operator acts on: 2 · words a site · sites. A site has 12 complex words for a spinor (spin,
-/// then colour), 12·Ls in five dimensions (s, spin, colour), and 3·n for n colour vectors.
+/// Returns the number of real numbers in the arrays that an operator acts on: 2 · words for each site · sites. A site has 12 complex words
+/// for a spinor (spin, then colour), 12·Ls in five dimensions (s, spin, colour), and 3·n for n colour vectors.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_operator_reals(op: *const lf_operator, reals: *mut usize) -> lf_status {
     // SAFETY: the caller's promise.
@@ -357,17 +362,19 @@ unsafe fn apply_to<R: Vectors>(
         operator.check_reals(reals)?;
         room(result, "result")?;
         let applied = operator.apply(Place::Context, piece, complex(array(source, reals, "source")?))?;
-        // The source is no longer looked at: the result may take its place.
+        // The source is no longer needed, so the result may overwrite it.
         write(result, bytemuck::cast_slice::<Complex<R>, R>(&applied), "result")
     })
 }
 
 /// result = operator · source, in f64, with the bits that docs/arithmetic.md defines.
 ///
-/// `piece`: an lf_piece. `sites`: an lf_sites: LF_ALL_SITES for LF_FULL (of a hop any), the sites of the result for a piece; LF_MPC is on the odd
-/// ones. `dagger`: 1 for the Hermitian conjugate, else 0. `source`, `result`: `reals` numbers each, as many as lf_operator_reals() tells: the whole
-/// lattice in site order, x fastest, then y, z, t; of each site its words, of each word re and im. Of a piece only the sites that it reads matter,
-/// and the result is +0 where it does not live. The two arrays may be the same one.
+/// `piece`: an lf_piece. `sites`: an lf_sites. For LF_FULL it is LF_ALL_SITES (for a hop any), for a piece the sites of the result; LF_MPC
+/// needs LF_ODD. `dagger`: 1 for the Hermitian conjugate, else 0.
+///
+/// `source`, `result`: arrays of `reals` numbers each, the number that lf_operator_reals() returns. They contain the whole lattice in site
+/// order (x fastest, then y, z, t), for each site its words, for each word re and im. A piece reads only some sites of the source, and the
+/// result is +0 on sites that it does not have. The two arrays may be the same.
 ///
 /// Errors: LF_INVALID_ARGUMENT; LF_NO_RESULT for a clover term or a diagonal without inverse; LF_OUT_OF_MEMORY; LF_DEVICE.
 #[unsafe(no_mangle)]
@@ -384,7 +391,7 @@ pub unsafe extern "C" fn lf_operator_apply_f64(
     unsafe { apply_to(op, (piece, sites, dagger), (source, result, reals)) }
 }
 
-/// The same in f32.
+/// As lf_operator_apply_f64(), in f32.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_operator_apply_f32(
     op: *const lf_operator,

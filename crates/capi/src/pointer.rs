@@ -1,4 +1,4 @@
-//! What comes from C: handles, texts and arrays. The only place where pointers are read and written, but for callbacks.
+//! Handles, texts and arrays from C. Except for callbacks, this is the only file that reads and writes through pointers.
 
 use std::ffi::{CStr, c_char};
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use num_complex::Complex;
 
 use crate::status::{Failure, Outcome};
 
-/// What a handle points to.
+/// The object of a handle.
 ///
 /// # Safety
 /// `handle` is null, or came from the library and was not freed.
@@ -19,7 +19,7 @@ pub unsafe fn handle<'a, T>(handle: *const T, name: &str) -> Outcome<&'a T> {
     unsafe { handle.as_ref() }.ok_or_else(|| null(name))
 }
 
-/// The same, to be changed: nobody else uses it meanwhile.
+/// As [`handle`], mutably: nobody else may use it at the same time.
 ///
 /// # Safety
 /// As [`handle`].
@@ -43,7 +43,7 @@ pub unsafe fn put<T>(place: *mut T, value: T, name: &str) -> Outcome<()> {
     Ok(())
 }
 
-/// Gives a handle away. Refused before anything is made, if it has nowhere to go: see [`room`].
+/// Passes a new handle to the caller. Check with [`room`] that it can be written, before anything is created.
 ///
 /// # Safety
 /// As [`put`].
@@ -53,12 +53,12 @@ pub unsafe fn give<T>(place: *mut *mut T, value: T, name: &str) -> Outcome<()> {
     unsafe { put(place, Box::into_raw(Box::new(value)), name) }
 }
 
-/// Checks that a result has somewhere to go.
+/// Checks that a pointer for a result is not null.
 pub fn room<T>(place: *mut T, name: &str) -> Outcome<()> {
     if place.is_null() { Err(null(name)) } else { Ok(()) }
 }
 
-/// Frees a handle; of null nothing.
+/// Frees a handle; null is ignored.
 ///
 /// # Safety
 /// As [`handle`], and it is not used again.
@@ -69,7 +69,7 @@ pub unsafe fn free<T>(handle: *mut T) {
     }
 }
 
-/// A text; `None` of null.
+/// A text; `None` if it is null.
 ///
 /// # Safety
 /// `text` is null, or ends in a zero byte.
@@ -79,7 +79,7 @@ pub unsafe fn text_or_none<'a>(text: *const c_char, name: &str) -> Outcome<Optio
     }
     // SAFETY: the caller's promise.
     let text = unsafe { CStr::from_ptr(text) };
-    text.to_str().map(Some).map_err(|_| Failure::argument(format!("{name} is no UTF-8: {}", text.to_string_lossy())))
+    text.to_str().map(Some).map_err(|_| Failure::argument(format!("{name} is not UTF-8: {}", text.to_string_lossy())))
 }
 
 /// A text.
@@ -91,7 +91,7 @@ pub unsafe fn text<'a>(text: *const c_char, name: &str) -> Outcome<&'a str> {
     unsafe { text_or_none(text, name) }?.ok_or_else(|| null(name))
 }
 
-/// The path of a file: bytes as they are, on Unix.
+/// The path of a file. On Unix its bytes are used unchanged.
 ///
 /// # Safety
 /// As [`text_or_none`].
@@ -111,10 +111,10 @@ pub unsafe fn path(path: *const c_char, name: &str) -> Outcome<PathBuf> {
     }
 }
 
-/// An array that is read. Of length 0 it may be null.
+/// An array that is read. It may be null if its length is 0.
 ///
 /// # Safety
-/// `array` is null, or has so many elements, which nobody writes meanwhile.
+/// `array` is null, or has `length` elements, which nobody writes at the same time.
 pub unsafe fn array<'a, T: Pod>(array: *const T, length: usize, name: &str) -> Outcome<&'a [T]> {
     match (array.is_null(), length) {
         (_, 0) => Ok(&[]),
@@ -131,7 +131,7 @@ pub unsafe fn array<'a, T: Pod>(array: *const T, length: usize, name: &str) -> O
     }
 }
 
-/// Real numbers as complex ones, re and im in turn.
+/// Alternating real and imaginary parts as complex numbers.
 pub fn complex<R: Pod>(reals: &[R]) -> &[Complex<R>] {
     bytemuck::cast_slice(reals)
 }
@@ -139,7 +139,7 @@ pub fn complex<R: Pod>(reals: &[R]) -> &[Complex<R>] {
 /// Writes an array, which may be one that was read before.
 ///
 /// # Safety
-/// `to` is null, or has room for as many.
+/// `to` is null, or has room for the values.
 pub unsafe fn write<T: Pod>(to: *mut T, values: &[T], name: &str) -> Outcome<()> {
     if values.is_empty() {
         return Ok(());
@@ -151,7 +151,7 @@ pub unsafe fn write<T: Pod>(to: *mut T, values: &[T], name: &str) -> Outcome<()>
     Ok(())
 }
 
-/// A text in the room that a structure has for it, with a zero byte at its end; cut between characters where it is too long.
+/// A text in an array of fixed size, with a zero byte at its end. If it is too long, it is truncated between characters.
 pub fn fixed_text<const N: usize>(text: &str) -> [c_char; N] {
     let mut cut = [0; N];
     let length = (0..N).rev().find(|&length| text.is_char_boundary(length)).unwrap_or(0);
@@ -164,7 +164,7 @@ pub fn fixed_text<const N: usize>(text: &str) -> [c_char; N] {
 /// The extents of a lattice.
 ///
 /// # Safety
-/// `extents` is null, or four numbers.
+/// `extents` is null, or has four numbers.
 pub unsafe fn extents(extents: *const i32) -> Outcome<Extents> {
     // SAFETY: the caller's promise.
     let given: [i32; 4] = match unsafe { array(extents, 4, "extents") }? {

@@ -1,4 +1,4 @@
-//! Solves: M ψ = η from array to array, on the CPU reference or on the context's device.
+//! Solves M ψ = η for arrays, on the CPU reference or on the context's device.
 
 use std::ffi::{c_char, c_void};
 use std::sync::mpsc;
@@ -20,12 +20,12 @@ use crate::pointer::{array, complex, handle, room, text_or_none, write};
 use crate::status::{Failure, Outcome, guarded, lf_status};
 use crate::struct_size::{Growing, check_sized, get_sized, put_sized};
 
-/// Called before the first iteration, with number 0, and after each: with the iterations so far and |r|/|b| of the recurrence, of a batch that of
-/// the right-hand side that takes longest. Where it returns anything but 0, the solve ends with LF_STOPPED. It is called by the thread that called
-/// lf_solve(), and must return: neither longjmp nor an exception may leave it.
+/// The type of a function that is called before the first iteration, with `iteration` 0, and after each iteration. `residual`: |r|/|b| of
+/// the recurrence; of a batch, that of the right-hand side that takes longest. If it returns anything but 0, the solve ends with
+/// LF_STOPPED. The thread that called lf_solve() calls it. It must return: neither longjmp nor an exception may leave it.
 pub type lf_progress = Option<unsafe extern "C" fn(user: *mut c_void, iteration: u64, residual: f64) -> i32>;
 
-/// In which precision a solve is done.
+/// The precision of a solve.
 #[repr(i32)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum lf_precision {
@@ -35,31 +35,33 @@ pub enum lf_precision {
     LF_F32 = 1,
 }
 
-/// How to solve. Set all to zero, and then `size`: what is zero has its default.
+/// How to solve. Set everything to zero, and then `size`: zero means the default.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct lf_solve_options {
-    /// sizeof(lf_solve_options): what the caller knows of it. Later versions add members at the end.
+    /// sizeof(lf_solve_options), set by the caller. Later versions add members at the end.
     pub size: usize,
-    /// "cg" (if null): conjugate gradients, on the normal equations where the operator is not positive; "block-cg": the same of all right-hand sides
-    /// in one block; "mixed-f32", "mixed-half": the same with
-    /// reliable updates of a recurrence in f32 or half precision, for solutions in f64; "bicgstab".
+    /// The solver; null for "cg".
+    /// - "cg": conjugate gradients, on the normal equations if the operator is not positive
+    /// - "block-cg": the same for all right-hand sides in one block
+    /// - "mixed-f32", "mixed-half": the same in f64, with a recurrence in f32 or half precision and reliable updates
+    /// - "bicgstab"
     pub method: *const c_char,
-    /// 1: solve M itself, not the even-odd Schur complement.
+    /// 1: solve with M itself instead of the even-odd Schur complement.
     pub unpreconditioned: i32,
-    /// An lf_precision: that of the recurrence and the solution.
+    /// An lf_precision: the precision of the recurrence and the solution.
     pub precision: i32,
-    /// Stop when |r| <= tolerance |b|; 0: 1e-10 in f64, 1e-6 in f32.
+    /// The solve ends when |r| <= tolerance |b|; 0 means 1e-10 in f64 and 1e-6 in f32.
     pub tolerance: f64,
-    /// Give up after so many iterations; 0: 10000.
+    /// The maximum number of iterations; 0 means 10000.
     pub max_iterations: u64,
-    /// Give up after so many iterations in which |r| reached no new low; 0: 1000.
+    /// The solve fails after this number of iterations without a new minimum of |r|; 0 means 1000.
     pub patience: u64,
-    /// Right-hand sides, which lie one after the other in the arrays; 0: 1. Several are solved together, by cg and block-cg alone.
+    /// The number of right-hand sides, which are stored one after the other in the arrays; 0 means 1. Only cg and block-cg solve several.
     pub right_hand_sides: u64,
-    /// Is called as the solve goes on; may be null.
+    /// Called during the solve; may be null.
     pub progress: lf_progress,
-    /// The first argument of it.
+    /// The first argument of `progress`.
     pub user: *mut c_void,
 }
 
@@ -67,42 +69,42 @@ impl Growing for lf_solve_options {
     const NAME: &'static str = "lf_solve_options";
 }
 
-/// What a solve took. Set all to zero, then `size`, and `history` and `history_room`, `source_scales` and `source_scales_room` if you want these
-/// arrays, before the call.
+/// The results of a solve, apart from the solution. Before the call, set everything to zero, then `size`. If you want the arrays, also set
+/// `history` and `history_room`, and `source_scales` and `source_scales_room`.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct lf_solve_info {
-    /// sizeof(lf_solve_info): what the caller knows of it. Later versions add members at the end.
+    /// sizeof(lf_solve_info), set by the caller. Later versions add members at the end.
     pub size: usize,
-    /// Receives |r|² of the recurrence after each iteration of the first right-hand side, that of the guess first, as many as there is room for; may
-    /// be null.
+    /// Receives |r|² of the recurrence for the first right-hand side: that of the guess, then that after each iteration. At most
+    /// `history_room` numbers are written; may be null.
     pub history: *mut f64,
-    /// Numbers that there is room for.
+    /// The number of elements of `history`.
     pub history_room: u64,
-    /// Numbers that the history has: one more than iterations.
+    /// The length of the history: the number of iterations plus one.
     pub history_length: u64,
-    /// Iterations; of a batch the most.
+    /// The number of iterations; of a batch the largest.
     pub iterations: u64,
-    /// |r|/|b| of the recurrence at its end; of a batch the largest.
+    /// |r|/|b| of the recurrence at the end; of a batch the largest.
     pub residual: f64,
-    /// |b - A x|/|b| of the system that was solved, computed anew in f64; NaN where there was no room for that. Of a batch the largest.
+    /// |b - A x|/|b| of the system that was solved, recomputed in f64; NaN if there was not enough memory for that. Of a batch the largest.
     pub true_residual: f64,
-    /// |η - M ψ|/|η| on the whole lattice, in f64, likewise.
+    /// |η - M ψ|/|η| on the whole lattice, recomputed in f64; NaN if there was not enough memory for that. Of a batch the largest.
     pub solution_residual: f64,
-    /// Wall time of the recurrence in seconds, without that of building kernels.
+    /// Wall time of the recurrence in seconds, without building kernels.
     pub seconds: f64,
     /// Wall time of building kernels in seconds.
     pub building_seconds: f64,
-    /// Floating-point operations of the recurrence.
+    /// Number of floating-point operations of the recurrence.
     pub flops: u64,
-    /// Bytes that the recurrence has to move at least.
+    /// Number of bytes that the recurrence must move at least.
     pub bytes: u64,
-    /// The power of two that the first source was multiplied by for the solve, and each |r|² of the history twice; 0 unless its numbers are very small
-    /// or large. Each source of a batch has a power of its own.
+    /// The exponent of the power of two that multiplied the first source for the solve; each |r|² of the history is multiplied by the
+    /// square of that power. 0 unless the source's numbers are very small or large. Each source of a batch has its own exponent.
     pub source_scale: i64,
-    /// Receives the power of each right-hand side, as many as there is room for; may be null.
+    /// Receives the exponent for each right-hand side, at most `source_scales_room` of them; may be null.
     pub source_scales: *mut i64,
-    /// Numbers that there is room for.
+    /// The number of elements of `source_scales`.
     pub source_scales_room: u64,
 }
 
@@ -115,7 +117,7 @@ impl Growing for lf_solve_info {
 #[error("the progress function stopped the solve after iteration {0}")]
 struct StoppedByCaller(usize);
 
-/// Asks the thread that called whether to go on.
+/// Asks the calling thread whether to continue.
 struct Asking {
     tell: mpsc::SyncSender<(usize, f64)>,
     answer: mpsc::Receiver<bool>,
@@ -129,7 +131,7 @@ impl Watcher for Asking {
         self.passed(recurrence.info())
     }
     fn passed(&mut self, info: &SolverInfo) -> Result<(), Stopped> {
-        // Where nobody listens, nobody can say stop.
+        // If nobody listens, nobody can stop the solve.
         let told = self.tell.send((info.iterations, info.relative_residual()));
         match told.is_ok() && self.answer.recv().unwrap_or(false) {
             true => Err(Stopped(Box::new(StoppedByCaller(info.iterations)))),
@@ -141,9 +143,9 @@ impl Watcher for Asking {
     }
 }
 
-/// What is left of a report.
+/// The data of a solve that are reported.
 struct Solved {
-    /// One right-hand side after the other, in f64.
+    /// The right-hand sides one after the other, in f64.
     solution: Vec<f64>,
     rhs: Vec<SolvedRhs>,
     seconds: f64,
@@ -152,7 +154,7 @@ struct Solved {
     bytes: u64,
 }
 
-/// How to solve with a model, on the backend of an operator's context.
+/// The options of a solve with a model, on the backend of an operator's context.
 fn how<R: Vectors>(
     operator: &lf_operator,
     model: AnyModel,
@@ -184,7 +186,7 @@ fn how<R: Vectors>(
     Ok(Solve { operator: model, preconditioning, method, params, lanes })
 }
 
-/// A solve of so many right-hand sides on the backend of the context.
+/// Solves for a number of right-hand sides on the backend of the context.
 fn solved<R: Vectors>(
     operator: &lf_operator,
     how: &Solve<AnyModel>,
@@ -202,14 +204,15 @@ fn solved<R: Vectors>(
     Ok(Solved { solution, rhs: report.rhs, seconds, building, flops, bytes })
 }
 
-/// The columns of so many rows of objects one after the other: of right-hand sides the words of all of them at each site, and the other way round.
+/// Transposes a matrix of objects with `rows` rows. Turns separate right-hand sides into words that are together at each site, and the
+/// reverse.
 fn transposed(all: &[Complex<f64>], rows: usize, words: usize) -> Vec<Complex<f64>> {
     let columns = all.len() / rows / words;
     let object = |row: usize, column: usize| &all[(row * columns + column) * words..][..words];
     (0..columns).flat_map(|column| (0..rows).flat_map(move |row| object(row, column))).copied().collect()
 }
 
-/// Solves on the context's threads; where there is a progress function, the calling thread calls it meanwhile.
+/// Solves on the context's threads. If there is a progress function, the calling thread calls it during the solve.
 fn solve_on<R: Vectors>(
     operator: &lf_operator,
     options: &lf_solve_options,
@@ -218,7 +221,7 @@ fn solve_on<R: Vectors>(
 ) -> Outcome<Solved> {
     operator.check_precision::<R>()?;
     let Applicable::Model(model) = operator.what else {
-        return Err(Failure::argument("a hop cannot be solved with: give an operator, \"wilson\" say"));
+        return Err(Failure::argument("a hop cannot be solved: give an operator, for example \"wilson\""));
     };
     let how = &how::<R>(operator, model, options, method)?;
     let Some(progress) = options.progress else {
@@ -251,23 +254,23 @@ fn method_of(name: Option<&str>) -> Outcome<Method> {
     })
 }
 
-/// The largest of some numbers; NaN if one is.
+/// The largest of some numbers; NaN if one of them is NaN.
 fn worst(numbers: impl Iterator<Item = f64>) -> f64 {
     numbers.fold(0.0, |worst, number| if number.is_nan() || number > worst { number } else { worst })
 }
 
-/// Solves M ψ = η, on the device of the context that the operator was made with, or on the CPU reference.
+/// Solves M ψ = η, on the device of the context that the operator was created with, or on the CPU reference.
 ///
-/// `source`: η, `reals` numbers in site order over the whole lattice, as many as lf_operator_reals() tells, times the right-hand sides; η is rounded
-/// to the precision of the solve. In five dimensions it is five-dimensional, too. `solution`: receives ψ, as many numbers (of a solve in f32 each is
-/// an f32, promoted); it may be the same array. It is written only where the status is LF_OK. `options`: may be null for the defaults. `info`: what
-/// the solve took; may be null.
+/// `source`: η, `reals` numbers in site order over the whole lattice. `reals` is the number that lf_operator_reals() returns, times the
+/// number of right-hand sides. η is rounded to the precision of the solve. For a five-dimensional operator it is five-dimensional, too.
+/// `solution`: receives ψ, as many numbers (those of a solve in f32 are promoted to doubles). It may be the same array as `source`, and is
+/// written only if the status is LF_OK. `options`: may be null for the defaults. `info`: receives the statistics of the solve; may be null.
 ///
-/// The solution is checked before it is given out: the true residual is computed anew in f64. Histories and solutions are the same bits on every
-/// device.
+/// The solution is checked before it is returned: the true residual is recomputed in f64. Histories and solutions have the same bits on
+/// every device.
 ///
-/// Errors: LF_STOPPED by the progress function; LF_NOT_CONVERGED, with how the residual went; LF_NO_RESULT; LF_INVALID_ARGUMENT; LF_OUT_OF_MEMORY;
-/// LF_DEVICE.
+/// Errors: LF_STOPPED if the progress function stopped the solve; LF_NOT_CONVERGED, with the course of the residual; LF_NO_RESULT;
+/// LF_INVALID_ARGUMENT; LF_OUT_OF_MEMORY; LF_DEVICE.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_solve(
     op: *const lf_operator,
@@ -304,10 +307,10 @@ pub unsafe extern "C" fn lf_solve(
     })
 }
 
-/// Writes what a solve took.
+/// Writes the statistics of a solve.
 ///
 /// # Safety
-/// `info` is of the size that it says.
+/// `info` is a structure whose first member is its size.
 unsafe fn tell(solved: &Solved, info: *mut lf_solve_info) -> Outcome<()> {
     let rhs = &solved.rhs;
     // SAFETY: the caller's promise.

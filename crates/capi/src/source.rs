@@ -1,4 +1,4 @@
-//! Sources by name: the numbers that `lanefield solve` and `apply` take for the same `--source`.
+//! Sources by name. They have the same numbers as in `lanefield solve` and `apply` for the same `--source`.
 
 use std::ffi::c_char;
 use std::path::Path;
@@ -14,11 +14,11 @@ use crate::operator::lf_operator;
 use crate::pointer::{handle, room, text, write};
 use crate::status::{Failure, Outcome, guarded, lf_status};
 
-/// What an operator acts on, as files have it.
+/// The shape of the fields that an operator acts on, as in files.
 struct Shape {
     /// The extent of the axis of s.
     ls: Option<usize>,
-    /// What the index before colour is called, and how far it goes.
+    /// The name and the extent of the index before colour.
     component: (&'static str, usize),
 }
 
@@ -32,7 +32,7 @@ impl Shape {
         }
     }
 
-    /// Reads the field of a file, in site order.
+    /// Reads a field from a file, in site order.
     fn read(&self, path: &Path, operator: &lf_operator) -> Outcome<Vec<Complex<f64>>> {
         let failed =
             |error: String| Failure::new(lf_status::LF_FILE, format!("failed to read {}: {error}", path.display()));
@@ -41,7 +41,7 @@ impl Shape {
         array.require_finite().map_err(|error| failed(error.to_string()))?;
         let [x, y, z, t] = operator.configuration.extents().as_array();
         let expected = [self.ls.as_slice(), &[t, z, y, x, self.component.1, 3]].concat();
-        // One colour vector has no axis for its number in other programs.
+        // In other programs a single colour vector has no axis for its number.
         let is_short = self.component.1 == 1 && array.shape[..] == [t, z, y, x, 3];
         if array.shape != expected && !is_short {
             return Err(failed(format!("it has the shape {:?}, and the operator acts on {expected:?}", array.shape)));
@@ -66,16 +66,23 @@ fn numbers(operator: &lf_operator, name: &str) -> Outcome<Vec<Complex<f64>>> {
     Ok(source.field_on(extents, operator.object().words())?)
 }
 
-/// Makes a source by its name, of what an operator acts on: the numbers that the commands `lanefield apply` and `lanefield source` take for the same one.
+/// Creates a source by its name for an operator. It has the same numbers as in the commands `lanefield apply` and `lanefield source`.
 ///
-/// `name`: "gauss:SEED", Gaussian numbers of variance 1 in each real; "z4:SEED", each number one of 1, i, -1, -i; "z2:SEED", 1 or -1 (with "SEED,t" on time
-/// slice t alone); "point:x,y,z,t,spin,colour", 1 there and 0 elsewhere (of colour vectors the component instead of the spin);
-/// "wall:t,spin,colour", 1 on a time slice; "momentum:nx,ny,nz,t,spin,colour", exp(ip·x) there with p = 2 pi n/L; or the file of a NumPy array
-/// (T, Z, Y, X, 4, 3), in five dimensions (Ls, T, Z, Y, X, 4, 3), of N colour vectors (T, Z, Y, X, N, 3). In five dimensions a point, a wall or a wave is at
-/// s = 0. `values` receives `reals` numbers in site order, as many as lf_operator_reals() tells.
+/// `name`: one of
+/// - "gauss:SEED": Gaussian numbers of variance 1 in each real
+/// - "z4:SEED": each number is 1, i, -1 or -i
+/// - "z2:SEED": each number is 1 or -1
+/// - "gauss:SEED,t", "z4:SEED,t", "z2:SEED,t": the same on time slice t alone
+/// - "point:x,y,z,t,spin,colour": 1 there and 0 elsewhere (colour vectors have a component instead of the spin)
+/// - "wall:t,spin,colour": 1 on a time slice
+/// - "momentum:nx,ny,nz,t,spin,colour": exp(ip·x) on a time slice, with p = 2 pi n/L
+/// - the file of a NumPy array (T, Z, Y, X, 4, 3), in five dimensions (Ls, T, Z, Y, X, 4, 3), or (T, Z, Y, X, N, 3) for N colour vectors
 ///
-/// Errors: LF_INVALID_ARGUMENT for a name that is not known, and for a place or a spin that there is not; LF_FILE also for an array that is not the one
-/// that its sidecar describes; LF_OUT_OF_MEMORY.
+/// In five dimensions a point, a wall or a wave is at s = 0. `values` receives `reals` numbers in site order, the number that
+/// lf_operator_reals() returns.
+///
+/// Errors: LF_INVALID_ARGUMENT for an unknown name, and for a position or a spin that does not exist; LF_FILE, also for an array that its
+/// sidecar does not describe; LF_OUT_OF_MEMORY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_source(
     op: *const lf_operator,

@@ -1,4 +1,5 @@
-//! What every function returns, and the text that goes with a failure. No panic leaves the library: [`guarded`] stands around all that is exported.
+//! The status of every function, and the text that describes a failure. No panic leaves the library: [`guarded`] encloses every exported
+//! function.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -11,29 +12,29 @@ use lanefield::reference::field::FieldError;
 use lanefield::reference::layout::LayoutError;
 use lanefield::solver::{SolveError, SolverError};
 
-/// What a function returns. 0 is success; after anything else lf_last_error() says more. Later versions may have more values.
+/// The status that a function returns. 0 is success; for any other value lf_last_error() says more. Later versions may add values.
 #[repr(i32)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum lf_status {
-    /// Done.
+    /// Success.
     LF_OK = 0,
-    /// Of a comparison: it was done, and the arrays differ. The report says where.
+    /// A comparison was done, and the arrays differ. The report says where.
     LF_DIFFERENT = 1,
     /// The progress function of a solve asked to stop.
     LF_STOPPED = 2,
     /// An argument is wrong: a null pointer, an unknown name, a length that does not fit.
     LF_INVALID_ARGUMENT = 3,
-    /// A file cannot be read or written, or does not hold what it should.
+    /// A file cannot be read or written, or has the wrong content.
     LF_FILE = 4,
     /// There is no such device, or its driver failed.
     LF_DEVICE = 5,
-    /// There is no room in the memory of the host or of the device.
+    /// There is not enough memory on the host or on the device.
     LF_OUT_OF_MEMORY = 6,
-    /// A solver did not reach the tolerance in the iterations allowed, or no longer got nearer.
+    /// A solver did not reach the tolerance in the allowed iterations, or stagnated.
     LF_NOT_CONVERGED = 7,
     /// There is no result: an operator without inverse, a recurrence that broke down, numbers beyond the precision.
     LF_NO_RESULT = 8,
-    /// A fault of the library. The handles in use may be unusable; free them.
+    /// A bug in the library. The handles in use may be unusable; free them.
     LF_INTERNAL = 9,
 }
 
@@ -128,19 +129,19 @@ impl From<SolveError> for Failure {
 }
 
 thread_local! {
-    /// What the last call of this thread said.
+    /// The message of this thread's last call.
     static LAST: RefCell<CString> = RefCell::default();
 }
 
-/// A text for C.
+/// Converts a text for C.
 pub(crate) fn c_text(text: &str) -> CString {
     CString::new(text.replace('\0', " ")).unwrap_or_default()
 }
 
-/// Remembers a text for lf_last_error().
+/// Stores a text for lf_last_error().
 pub(crate) fn note(message: &str) {
     let text = c_text(message);
-    // Not while a thread ends, when the text is gone already.
+    // Does nothing while a thread ends, since its text has been dropped already.
     let _ = LAST.try_with(|last| *last.borrow_mut() = text);
 }
 
@@ -150,19 +151,19 @@ impl From<()> for lf_status {
     }
 }
 
-/// Runs the body of a function that is exported: forgets what was said before, catches panics, and remembers why it failed.
+/// Runs an exported function: clears the last error, catches panics, and stores the reason of a failure.
 pub(crate) fn guarded<T: Into<lf_status>>(body: impl FnOnce() -> Outcome<T>) -> lf_status {
     note("");
     let failure = match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(status)) => return status.into(),
         Ok(Err(failure)) => failure,
-        Err(panic) => Failure::new(lf_status::LF_INTERNAL, format!("a fault of the library: {}", told(&*panic))),
+        Err(panic) => Failure::new(lf_status::LF_INTERNAL, format!("a bug in the library: {}", told(&*panic))),
     };
     note(&failure.message);
     failure.status
 }
 
-/// The same of a function that cannot fail but by a panic, and that says nothing.
+/// As [`guarded`], for a function that can fail only by a panic, and has no message.
 pub(crate) fn quietly<T>(otherwise: T, body: impl FnOnce() -> T) -> T {
     catch_unwind(AssertUnwindSafe(body)).unwrap_or(otherwise)
 }
@@ -172,14 +173,14 @@ fn told(panic: &(dyn Any + Send)) -> &str {
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("a panic without a message")
 }
 
-/// Why the last call of this thread did not return LF_OK: one sentence without a full stop, in UTF-8; empty after a success that left nothing to say.
-/// The text belongs to the library, and stays until the next call of any function of the library by this thread.
+/// Returns why the last call of this thread did not return LF_OK: one sentence without a full stop, in UTF-8. It is empty after a success
+/// without remarks. The text belongs to the library, and is valid until this thread calls any other function of the library.
 #[unsafe(no_mangle)]
 pub extern "C" fn lf_last_error() -> *const c_char {
     quietly(c"".as_ptr(), || LAST.try_with(|last| last.borrow().as_ptr()).unwrap_or(c"".as_ptr()))
 }
 
-/// The name of a status, "LF_OK" say; "unknown status" for numbers that are none. The text is never freed.
+/// Returns the name of a status, for example "LF_OK"; "unknown status" for other numbers. Do not free the text.
 #[unsafe(no_mangle)]
 pub extern "C" fn lf_status_name(status: i32) -> *const c_char {
     let name: &'static CStr = match status {
@@ -198,7 +199,7 @@ pub extern "C" fn lf_status_name(status: i32) -> *const c_char {
     name.as_ptr()
 }
 
-/// The version of the library that is running: major · 65536 + minor · 256 + patch.
+/// Returns the version of the library that is running: major · 65536 + minor · 256 + patch.
 #[unsafe(no_mangle)]
 pub extern "C" fn lf_version() -> u32 {
     let part = |text: &str| text.bytes().filter(u8::is_ascii_digit).fold(0, |n, d| 10 * n + u32::from(d - b'0'));
@@ -223,7 +224,7 @@ mod tests {
         let status = guarded(|| -> Outcome<()> { panic!("limb {} overflowed", 3) });
         std::panic::set_hook(quiet);
         assert_eq!(status, lf_status::LF_INTERNAL);
-        assert_eq!(last(), "a fault of the library: limb 3 overflowed");
+        assert_eq!(last(), "a bug in the library: limb 3 overflowed");
         assert_eq!(guarded(|| Ok(())), lf_status::LF_OK);
         assert_eq!(last(), "");
     }

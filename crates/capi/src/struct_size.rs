@@ -1,5 +1,5 @@
-//! Structures that grow: the first member says how much of one the caller knows. A caller of an earlier version has fewer members; those that it
-//! lacks have their defaults where they are read, and are not written.
+//! Extensible structures. The first member is the size of the structure in the caller's version. A caller of an earlier version has fewer
+//! members: the missing ones have their defaults when the structure is read, and are not written.
 
 use std::mem::MaybeUninit;
 
@@ -9,19 +9,19 @@ use crate::status::{Failure, Outcome};
 
 /// A structure of C whose first member is its `size`.
 pub trait Growing: Copy {
-    /// What it is called.
+    /// Its name in messages.
     const NAME: &'static str;
 }
 
-/// Bytes of the structure that the caller has.
+/// The number of bytes that the caller's structure has.
 ///
 /// # Safety
-/// `there` is null, or a structure of the size that its first member says.
+/// `there` is null, or a structure whose first member is its size.
 unsafe fn known<T: Growing>(there: *const T) -> Outcome<usize> {
     ensure!(!there.is_null(), Failure::argument(format!("the {} is a null pointer", T::NAME)));
     // SAFETY: the caller's promise: `size` is the first member.
     let size = unsafe { there.cast::<usize>().read_unaligned() };
-    // Of a size far beyond any version, nobody set the member.
+    // If the size is far beyond that of any version, the member was not set.
     match size {
         _ if size < size_of::<usize>() || size > 1 << 16 => Err(Failure::argument(format!(
             "size of the {} is {size}: set it to sizeof({}) before the call",
@@ -32,10 +32,10 @@ unsafe fn known<T: Growing>(there: *const T) -> Outcome<usize> {
     }
 }
 
-/// Writes as much of a structure as the caller knows; its `size` stays.
+/// Writes the members that the caller's version has; `size` is unchanged.
 ///
 /// # Safety
-/// `there` is null, or a structure of the size that its first member says.
+/// `there` is null, or a structure whose first member is its size.
 pub unsafe fn put_sized<T: Growing>(there: *mut T, value: T) -> Outcome<()> {
     // SAFETY: the caller's promise.
     let bytes = unsafe { known(there) }?;
@@ -45,10 +45,10 @@ pub unsafe fn put_sized<T: Growing>(there: *mut T, value: T) -> Outcome<()> {
     Ok(())
 }
 
-/// Reads as much of a structure as the caller knows, nothing of null; the rest is zero, as a member is that has its default.
+/// Reads the members that the caller's version has; none if the pointer is null. Others are zero, which means the default.
 ///
 /// # Safety
-/// As [`put_sized`]; any bytes are a value of the structure.
+/// As [`put_sized`]; any bytes are a valid value of the structure.
 pub unsafe fn get_sized<T: Growing>(there: *const T) -> Outcome<T> {
     // SAFETY: the caller's promise.
     let bytes = if there.is_null() { 0 } else { unsafe { known(there) }? };

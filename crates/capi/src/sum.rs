@@ -1,4 +1,4 @@
-//! Exact sums, rounded once, of arrays (`docs/arithmetic.md` §8), and sums that go on, which several threads or ranks merge.
+//! Exact sums of arrays, rounded once (`docs/arithmetic.md` §8), and accumulating sums, which several threads or ranks can merge.
 
 use lanefield::reference::ensure;
 use lanefield::reference::exact::{ExactSum, WORDS};
@@ -10,15 +10,15 @@ use crate::context::lf_context;
 use crate::pointer::{array, complex, free, give, handle, handle_mut, put, room, write};
 use crate::status::{Failure, Outcome, guarded, lf_status, quietly};
 
-/// Words of a sum as it is written down: lf_exact_sum_words().
+/// Number of words of a serialised sum: lf_exact_sum_words().
 pub const LF_EXACT_SUM_WORDS: usize = 72;
 
 const _: () = assert!(LF_EXACT_SUM_WORDS == WORDS);
 
-/// A sum of doubles that goes on. One thread at a time may use one sum; sums of several threads are merged.
+/// An accumulating exact sum of doubles. Only one thread at a time may use a sum; several threads use one each, and merge them.
 pub struct lf_exact_sum(ExactSum);
 
-/// Site objects that a task sums.
+/// The number of site objects that a task sums.
 const OBJECTS_A_TASK: usize = 1 << 12;
 
 /// An array of `objects` site objects of `words` complex words each.
@@ -54,7 +54,7 @@ fn fused(a: f64, b: f64, c: f64) -> f64 {
     lanefield::reference::real::Real::fused(a, b, c)
 }
 
-/// Exact sums over objects of `N` contributions each, in tasks on the pool that it is called in.
+/// Exact sums over objects with `N` contributions each, in tasks on the thread pool in which it is called.
 fn sums<const N: usize>(objects: usize, contributions: impl Fn(usize) -> [f64; N] + Sync) -> [ExactSum; N] {
     let none = || std::array::from_fn::<_, N, _>(|_| ExactSum::new());
     let of_task = |task: usize| {
@@ -85,7 +85,7 @@ fn inner<R: Vectors>(x: &[Complex<R>], y: &[Complex<R>], words: usize) -> [Exact
     })
 }
 
-/// The sums of re and im of each word.
+/// The sums of re and im for each word.
 fn sums_of_words<R: Vectors>(x: &[Complex<R>], words: usize) -> Vec<ExactSum> {
     let of_word = |word: usize| {
         sums(x.len() / words, |object| {
@@ -145,10 +145,11 @@ unsafe fn add_inner<R: Vectors>(
     })
 }
 
-/// norm2 = |x|², the exact sum over `count` objects of `words` complex words each, rounded once: of spinors `words` is 12 and `count` the number of
-/// sites (in five dimensions Ls times as many), of colour vectors 3. What an object contributes is rounded as docs/arithmetic.md §8 says; no order
-/// of objects, and no number of threads, changes a bit. `x`: 2 · count · words real numbers; `count` is of objects, not of real numbers as in
-/// lf_solve().
+/// norm2 = |x|²: the exact sum over `count` objects of `words` complex words each, rounded once.
+///
+/// For spinors `words` is 12 and `count` the number of sites (in five dimensions Ls times that); for colour vectors `words` is 3. `x`: 2 ·
+/// count · words real numbers. `count` is the number of objects, not of real numbers as in lf_solve(). The contribution of an object is
+/// rounded as docs/arithmetic.md §8 says. Neither the order of the objects nor the number of threads changes a bit.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_norm2_f64(
     context: *const lf_context,
@@ -161,7 +162,7 @@ pub unsafe extern "C" fn lf_norm2_f64(
     unsafe { write_sums(context, [("x", x)], (count, words), ("norm2", norm2), |[x]| [self::norm2(x, words)]) }
 }
 
-/// The same of arrays in f32, whose numbers are promoted first.
+/// As lf_norm2_f64(), for arrays in f32, whose numbers are promoted first.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_norm2_f32(
     context: *const lf_context,
@@ -174,8 +175,8 @@ pub unsafe extern "C" fn lf_norm2_f32(
     unsafe { write_sums(context, [("x", x)], (count, words), ("norm2", norm2), |[x]| [self::norm2(x, words)]) }
 }
 
-/// `inner[0]` + i·`inner[1]` = ⟨x, y⟩ = Σ conj(x) y over `count` objects of `words` complex words each; both parts are exact sums, rounded once, as in
-/// the norm. `x`, `y`: 2 · count · words real numbers each.
+/// `inner[0]` + i·`inner[1]` = ⟨x, y⟩ = Σ conj(x) y over `count` objects of `words` complex words each. Both parts are exact sums, rounded
+/// once, as in lf_norm2_f64(). `x`, `y`: 2 · count · words real numbers each.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_inner_f64(
     context: *const lf_context,
@@ -190,7 +191,7 @@ pub unsafe extern "C" fn lf_inner_f64(
     unsafe { write_sums(context, arrays, (count, words), ("inner", inner), |[x, y]| self::inner(x, y, words)) }
 }
 
-/// The same of arrays in f32, whose numbers are promoted first.
+/// As lf_inner_f64(), for arrays in f32, whose numbers are promoted first.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_inner_f32(
     context: *const lf_context,
@@ -205,8 +206,8 @@ pub unsafe extern "C" fn lf_inner_f32(
     unsafe { write_sums(context, arrays, (count, words), ("inner", inner), |[x, y]| self::inner(x, y, words)) }
 }
 
-/// `sums[2·word]` and `sums[2·word + 1]` = the exact sums of re and im of each word over `count` objects of `words` complex words each, each rounded once.
-/// `x`: 2 · count · words real numbers; `sums` has room for 2 · words.
+/// `sums[2·word]` and `sums[2·word + 1]` = the exact sums of re and im of each word, over `count` objects of `words` complex words each.
+/// Each is rounded once. `x`: 2 · count · words real numbers; `sums` has room for 2 · words.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_sum_f64(
     context: *const lf_context,
@@ -219,7 +220,7 @@ pub unsafe extern "C" fn lf_sum_f64(
     unsafe { write_sums(context, [("x", x)], (count, words), ("sums", sums), |[x]| sums_of_words(x, words)) }
 }
 
-/// The same of arrays in f32, whose numbers are promoted first.
+/// As lf_sum_f64(), for arrays in f32, whose numbers are promoted first.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_sum_f32(
     context: *const lf_context,
@@ -232,12 +233,12 @@ pub unsafe extern "C" fn lf_sum_f32(
     unsafe { write_sums(context, [("x", x)], (count, words), ("sums", sums), |[x]| sums_of_words(x, words)) }
 }
 
-/// Refuses one sum in two places.
+/// Refuses the same sum as both arguments.
 fn two(a: *const lf_exact_sum, b: *const lf_exact_sum) -> Outcome<()> {
     if std::ptr::eq(a, b) { Err(Failure::argument("the two sums are the same one")) } else { Ok(()) }
 }
 
-/// Makes an empty sum, to be freed by lf_exact_sum_free().
+/// Creates an empty sum; free it with lf_exact_sum_free().
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_exact_sum_create(sum: *mut *mut lf_exact_sum) -> lf_status {
     // SAFETY: the caller's promise.
@@ -269,7 +270,7 @@ pub unsafe extern "C" fn lf_exact_sum_add_array(sum: *mut lf_exact_sum, terms: *
     })
 }
 
-/// Adds to a sum what `count` objects of `words` complex words contribute to |x|²: sums of several ranks are merged, and then rounded once.
+/// Adds the contributions of `count` objects of `words` complex words to |x|². Several ranks can merge their sums, and then round once.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_exact_sum_add_norm2_f64(
     sum: *mut lf_exact_sum,
@@ -281,7 +282,7 @@ pub unsafe extern "C" fn lf_exact_sum_add_norm2_f64(
     unsafe { add_norm2(sum, x, (count, words)) }
 }
 
-/// The same of arrays in f32, whose numbers are promoted first.
+/// As lf_exact_sum_add_norm2_f64(), for arrays in f32, whose numbers are promoted first.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_exact_sum_add_norm2_f32(
     sum: *mut lf_exact_sum,
@@ -293,7 +294,7 @@ pub unsafe extern "C" fn lf_exact_sum_add_norm2_f32(
     unsafe { add_norm2(sum, x, (count, words)) }
 }
 
-/// Adds to two sums, which are not the same one, what objects contribute to the real and the imaginary part of ⟨x, y⟩.
+/// Adds the contributions of objects to the real and the imaginary part of ⟨x, y⟩ to two different sums.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_exact_sum_add_inner_f64(
     re: *mut lf_exact_sum,
@@ -307,7 +308,7 @@ pub unsafe extern "C" fn lf_exact_sum_add_inner_f64(
     unsafe { add_inner([re, im], [x, y], (count, words)) }
 }
 
-/// The same of arrays in f32, whose numbers are promoted first.
+/// As lf_exact_sum_add_inner_f64(), for arrays in f32, whose numbers are promoted first.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_exact_sum_add_inner_f32(
     re: *mut lf_exact_sum,
@@ -321,7 +322,7 @@ pub unsafe extern "C" fn lf_exact_sum_add_inner_f32(
     unsafe { add_inner([re, im], [x, y], (count, words)) }
 }
 
-/// Adds the terms of another sum, which stays as it is: exact, in any order.
+/// Adds the terms of another sum, which does not change. Merging is exact, in any order.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_exact_sum_merge(sum: *mut lf_exact_sum, other: *const lf_exact_sum) -> lf_status {
     // SAFETY: the caller's promise.
@@ -333,15 +334,15 @@ pub unsafe extern "C" fn lf_exact_sum_merge(sum: *mut lf_exact_sum, other: *cons
     })
 }
 
-/// Rounds the sum once, to nearest even; the sum stays as it is. No term gives +0.
+/// Rounds the sum once, to nearest even; the sum itself does not change. A sum without terms is +0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_exact_sum_round(sum: *const lf_exact_sum, value: *mut f64) -> lf_status {
     // SAFETY: the caller's promise.
     guarded(|| unsafe { put(value, handle(sum, "sum")?.0.round(), "value") })
 }
 
-/// Writes a sum down, as LF_EXACT_SUM_WORDS integers: equal sums have equal words. Words of several sums may be added up one by one as integers
-/// (MPI_SUM of MPI_INT64_T, say), of at most 2^31 of them; lf_exact_sum_set_words() then reads the total.
+/// Serialises a sum as LF_EXACT_SUM_WORDS integers. Equal sums have equal words. The words of up to 2^31 sums may be added as integers,
+/// element by element (for example with MPI_SUM of MPI_INT64_T). lf_exact_sum_set_words() then reads the total.
 ///
 /// `words` has room for LF_EXACT_SUM_WORDS integers.
 #[unsafe(no_mangle)]
@@ -350,9 +351,9 @@ pub unsafe extern "C" fn lf_exact_sum_words(sum: *const lf_exact_sum, words: *mu
     guarded(|| unsafe { write(words, &handle(sum, "sum")?.0.to_words(), "words") })
 }
 
-/// Reads a sum from LF_EXACT_SUM_WORDS integers, in place of what it was.
+/// Replaces a sum by one that is read from LF_EXACT_SUM_WORDS integers.
 ///
-/// Errors: LF_INVALID_ARGUMENT for integers that no sum can have; the sum is then as it was.
+/// Errors: LF_INVALID_ARGUMENT for integers that no sum can have; the sum is then unchanged.
 ///
 /// `words` has LF_EXACT_SUM_WORDS integers.
 #[unsafe(no_mangle)]

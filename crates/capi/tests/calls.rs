@@ -39,7 +39,7 @@ fn hops_and_the_wilson_operator_are_those_of_plain_loops() {
     }
 }
 
-/// A device beside the CPU reference; none where tests do without.
+/// A device in addition to the CPU reference; `None` if tests run without one.
 fn device() -> Option<&'static str> {
     if std::env::var("LANEFIELD_SKIP_OPENCL").is_ok_and(|value| value == "1") {
         return None;
@@ -266,7 +266,7 @@ fn solves_that_cannot_be_say_why() {
     let mut psi = vec![0.0; eta.len()];
     let none = options();
     for (operator, options, length, message) in [
-        (&hop, none, eta.len(), "a hop cannot be solved with"),
+        (&hop, none, eta.len(), "a hop cannot be solved"),
         (&wilson, none, eta.len() - 2, "acts on 1536"),
         (&wilson, lf_solve_options { right_hand_sides: 5, ..none }, eta.len(), "5 right-hand sides"),
         (&wilson, lf_solve_options { tolerance: -1.0, ..none }, eta.len(), "tolerance -1"),
@@ -294,8 +294,8 @@ fn operators_that_cannot_be_say_what_would_be_right() {
         ("hop", &[("links", "18"), ("reconstruct", "12")], "operator hop is given reconstruct twice"),
         ("hop", &[("boundary", "1,1,1")], "1,1,1"),
         ("hop", &[("boundary", "nanpi,1,1,1")], "invalid boundary phases 'nanpi,1,1,1'"),
-        ("hop", &[("boundary", "0.3pi,1,1,1"), ("reconstruct", "12")], "need links of 18 reals"),
-        ("wilson", &[("mass", "1"), ("boundary", "0.3pi,1,1,1"), ("links", "8")], "need links of 18 reals"),
+        ("hop", &[("boundary", "0.3pi,1,1,1"), ("reconstruct", "12")], "need reconstruct 18"),
+        ("wilson", &[("mass", "1"), ("boundary", "0.3pi,1,1,1"), ("links", "8")], "need reconstruct 18"),
         ("hop", &[("reconstruct", "9")], "9"),
         ("mobius", &[("mass", "0.1"), ("ls", "0")], "ls '0'"),
     ] {

@@ -20,7 +20,7 @@ impl Installed {
     }
 }
 
-/// The static library that cargo built with these tests, beside them; its name has a hash there, as theirs has.
+/// The static library that cargo built with these tests, in the same directory. Like theirs, its name has a hash there.
 fn archive() -> PathBuf {
     let program = std::env::current_exe().unwrap();
     let files = program.parent().unwrap().read_dir().unwrap().map(|entry| entry.unwrap().path());

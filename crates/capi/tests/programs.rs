@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::library::installed;
 use crate::{is_there, package, run};
 
-/// What a static library needs beside it.
+/// The system libraries that a static library needs.
 const SYSTEM: [&str; 6] = ["-lgcc_s", "-lutil", "-lrt", "-lpthread", "-lm", "-ldl"];
 
 #[derive(Clone, Copy, PartialEq)]

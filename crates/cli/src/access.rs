@@ -1,4 +1,4 @@
-//! `lanefield access`: which lines of memory the work-items of a wavefront touch at once. The counting: `lanefield_lab::access`.
+//! `lanefield access`: which lines of memory the work-items of a wavefront touch at once. `lanefield_lab::access` counts them.
 
 mod report;
 
@@ -96,7 +96,7 @@ struct KernelArgs {
     tuning: TuningArgs,
 }
 
-/// Bytes of a line where no machine says it.
+/// Bytes of a line if no machine determines it.
 const LINE: u64 = 128;
 
 impl Access {

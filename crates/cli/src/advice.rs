@@ -1,5 +1,4 @@
-//! What a command line may have meant that no command takes: the flag or place by which another command takes the same thing, and the nearest of the values
-//! that are expected.
+//! Advice on a wrong command line: the flag or position that this command has for the same thing, and the nearest of the expected values.
 
 use std::error::Error as _;
 use std::ffi::OsString;
@@ -9,7 +8,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, Error};
 use strsim::damerau_levenshtein;
 
-/// Flags by which commands here and elsewhere take the same thing.
+/// Flags that mean the same here, in other commands or in other programs.
 const SAME: [&[&str]; 14] = [
     &["csw", "c-sw", "csw-r", "clover"],
     &["batch", "nrhs", "rhs"],
@@ -27,7 +26,7 @@ const SAME: [&[&str]; 14] = [
     &["mass", "m", "m0", "mq", "quark-mass", "bare-mass"],
 ];
 
-/// Values by the names that other programs give them.
+/// Names of values in other programs, with our names.
 const VALUES: [(&str, &str); 7] = [
     ("double", "f64"),
     ("single", "f32"),
@@ -38,13 +37,13 @@ const VALUES: [(&str, &str); 7] = [
     ("conjugate-gradients", "cg"),
 ];
 
-/// The command that a command line names, or the program itself.
+/// The command that a command line names, or the program.
 pub fn named<'a>(program: &'a Command, arguments: &[OsString]) -> &'a Command {
     let words = arguments.iter().skip(1).filter_map(|word| word.to_str());
     words.fold(program, |command, word| command.find_subcommand(word).unwrap_or(command))
 }
 
-/// Adds to an error of clap's what may have been meant.
+/// Adds advice to an error of clap's.
 pub fn advise(error: Error, program: &Command, arguments: &[OsString]) -> Error {
     let mut error = without_jargon(error);
     let command = named(program, arguments);
@@ -66,7 +65,7 @@ pub fn advise(error: Error, program: &Command, arguments: &[OsString]) -> Error 
         _ => None,
     };
     if error.kind() == ErrorKind::UnknownArgument {
-        // That a flag could be a value, which no command takes.
+        // Clap's hint that a flag could be a value helps with no command.
         error.remove(ContextKind::Suggested);
     }
     if let Some(advice) = advice {
@@ -76,7 +75,7 @@ pub fn advise(error: Error, program: &Command, arguments: &[OsString]) -> Error 
     error
 }
 
-/// An error of Rust's about a number says what would be one.
+/// Replaces the errors of Rust's number parsers by what is expected.
 fn without_jargon(error: Error) -> Error {
     let text = |kind| error.get(kind).map(ToString::to_string);
     let (Some(argument), Some(value)) = (text(ContextKind::InvalidArg), text(ContextKind::InvalidValue)) else {
@@ -112,7 +111,7 @@ fn in_words(range: &str) -> Option<String> {
     })
 }
 
-/// What an argument may be that a command does not take.
+/// Advice on an argument that the command does not have.
 fn of_argument(given: &str, command: &Command) -> Option<String> {
     let takes = |name: &str| command.get_arguments().any(|argument| argument.get_long() == Some(name));
     let positional = command.get_positionals().next();
@@ -136,21 +135,21 @@ fn of_argument(given: &str, command: &Command) -> Option<String> {
     }
 }
 
-/// The nearest of the values that an error expects to the one that it quotes first; of KIND:NUMBERS, the nearest kind.
+/// The expected value that is nearest to the value that an error quotes first. For KIND:NUMBERS, the nearest kind.
 pub fn nearest(error: &str) -> Option<String> {
     let given = error.split('\'').nth(1)?;
     let kind = |text: &str| text.split(':').next().unwrap_or_default().to_lowercase();
     let (_, expected) = error.rsplit_once("one of ").or_else(|| error.rsplit_once("expected "))?;
     let names = expected.split([',', ';']).flat_map(|part| part.split(" or ")).map(str::trim);
     let names = names.filter(|name| !name.is_empty() && !name.contains(' ') && *name != given);
-    // Of KIND:NUMBERS only the kind can be another one.
+    // Of KIND:NUMBERS, only the kind can be misspelt.
     let names = names.filter(|name| name.contains(':') || !given.contains(':'));
     let names = names.filter_map(|name| name.split(':').next()).filter(|name| given.split(':').next() != Some(name));
     let distance = |name: &str| match kind(given).starts_with(&kind(name)) && kind(name).len() > 2 {
         true => 0,
         false => damerau_levenshtein(&kind(given), &kind(name)),
     };
-    // One letter for another is no misspelling.
+    // A single letter is not considered a misspelling.
     let names = names.filter(|name| name.len() > 1);
     let (distance, name) = names.map(|name| (distance(name), name)).min_by_key(|(distance, _)| *distance)?;
     (3 * distance <= kind(given).chars().count().max(3)).then(|| format!("did you mean '{name}'?"))

@@ -1,4 +1,4 @@
-//! `lanefield apply`: an operator, or a piece of one, on a field, from file to file. Definitions of the operators: `docs/arithmetic.md`.
+//! `lanefield apply`: applies an operator, or a piece of one, to a field in a file. `docs/arithmetic.md` defines the operators.
 
 use std::sync::Arc;
 
@@ -62,7 +62,7 @@ pub struct Apply {
     backend: BackendArgs,
 }
 
-/// All operators, and the hops that they are made of.
+/// All operators, and their hop kernels.
 struct OrHop;
 
 impl Offer for OrHop {
@@ -91,7 +91,7 @@ enum Piece {
 struct Step {
     what: Applicable,
     piece: dynamic::Piece,
-    /// Of a hop, it is in its kernel.
+    /// For a hop, its kernel determines it.
     dagger: Dagger,
 }
 
@@ -114,7 +114,7 @@ impl Apply {
         }
     }
 
-    /// What is to be applied, unless the arguments contradict each other.
+    /// What to apply. Fails if the arguments contradict each other.
     fn step(&self) -> anyhow::Result<Step> {
         if let Some(hop) = self.operator.kernel()?.and_then(HopKernel::of) {
             let (piece, name) = (name_of(self.piece), hop.kernel().name);
@@ -151,7 +151,7 @@ impl Apply {
     fn describe(&self, step: Step) -> String {
         let name = match step.what {
             Applicable::Model(model) => model.describe(),
-            // Not that of the kernel of its Hermitian conjugate.
+            // The name that was given, not that of the kernel of the Hermitian conjugate.
             Applicable::Hop(..) => self.operator.name().to_owned(),
         };
         match (self.piece, step.piece.onto()) {
@@ -196,7 +196,7 @@ impl Apply {
             field_shape(what.object(), <R as Real>::PRECISION, (extents, piece.onto()), lanes)
                 .context("failed to lay out the lattice")
         };
-        // One that does not fit is refused before a device is opened.
+        // A lattice that does not fit is refused before a device is opened.
         lay_out(self.backend.lanes)?;
         let backend = self.backend.open_on(&file.lattice, &self.input.ranks, <R as Real>::PRECISION)?;
         let onto = lay_out(backend.lanes(self.backend.lanes))?;
@@ -234,7 +234,7 @@ impl Apply {
     }
 }
 
-/// What was applied. As JSON, these fields.
+/// The result of the command. As JSON, these fields.
 #[derive(Serialize)]
 struct Report {
     /// The operator with its parameters, or the piece of it.

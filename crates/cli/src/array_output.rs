@@ -1,5 +1,5 @@
-//! An array that a command writes, with the sidecar that says what it is. One that is there already is replaced without `--force` only if its sidecar
-//! says that the same command made it of the same inputs.
+//! An array that a command writes, with its sidecar. An existing array is replaced without `--force` only if its sidecar says that the same
+//! command wrote it from the same inputs.
 
 use std::collections::BTreeMap;
 
@@ -15,11 +15,11 @@ use super::files::{self, failed_to_write, holds_something, refuse, replaces, req
 use super::{output as printed, ranks};
 use crate::prelude::*;
 
-/// What stands for an argument of the sidecar of `--output`.
+/// The name of the sidecar of `--output` in messages.
 const SIDECAR: &str = "the sidecar of --output";
 
-/// As [`require_outputs_but`], of the array that `--output` names, its sidecar and other outputs. An array that has a sidecar is judged later, once the
-/// inputs are known ([`ArrayOutput::new`]).
+/// As [`require_outputs_but`], for the array that `--output` names, its sidecar and other outputs. An existing array with a sidecar is checked
+/// later, when the inputs are known ([`ArrayOutput::new`]).
 pub fn require_outputs(
     array: Option<&Path>,
     others: &[(&str, &Path)],
@@ -37,7 +37,7 @@ pub fn require_outputs(
     })
 }
 
-/// Refuses an output OUT that is not to be replaced, or whose sidecar is not, of a command that converts IN.
+/// Fails if OUT of a command that converts IN, or the sidecar of OUT, must not be replaced.
 pub fn require_converted(input: &Path, output: &Path) -> anyhow::Result<()> {
     printed::print_beside(output);
     let sidecar = path_of(output);
@@ -45,13 +45,13 @@ pub fn require_converted(input: &Path, output: &Path) -> anyhow::Result<()> {
     files::require_outputs(if is_described(output) { &outputs } else { &outputs[..1] }, &[("IN", input)])
 }
 
-/// Whether an array gets a sidecar: not one that goes to a device or a pipe.
+/// Whether an array gets a sidecar. Devices and pipes get none.
 pub fn is_described(array: &Path) -> bool {
     !is_stream(array)
 }
 
-/// What an array is computed from: an operator with its parameters and its hop on a configuration, a source, a precision, and settings of the
-/// command by name.
+/// The inputs of an array: an operator with its parameters and its hop on a configuration, a source, a precision, and settings of the command by
+/// name.
 pub fn inputs<const N: usize>(
     (operator, parameters, hop): (&str, Map<String, Value>, &HopArgs),
     file: &ConfigurationFile,
@@ -78,13 +78,12 @@ pub struct ArrayOutput<'a, I = SidecarInputs> {
     command: &'static str,
     files: BTreeMap<String, String>,
     inputs: I,
-    /// Of a propagator, at times from the source.
+    /// For a propagator, at times counted from the source.
     pub relative_errors: Vec<f64>,
 }
 
 impl<'a, I: Serialize + DeserializeOwned> ArrayOutput<'a, I> {
-    /// The array that a command makes of some files and inputs.
-    /// Fails for a file that is there already, and would be replaced by something else.
+    /// An array that a command writes from files and inputs. Fails if the file exists and has other contents.
     pub fn new(path: &'a Path, command: &'static str, files: &[(&str, &Path)], inputs: I) -> anyhow::Result<Self> {
         let name = |path: &Path| path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
         let files = files.iter().map(|(argument, path)| (argument.trim_start_matches('-').to_owned(), name(path)));
@@ -95,7 +94,7 @@ impl<'a, I: Serialize + DeserializeOwned> ArrayOutput<'a, I> {
         Ok(output)
     }
 
-    /// Whether this rank writes it, with a sidecar.
+    /// Whether this rank writes the array, with a sidecar.
     fn is_written_here(&self) -> bool {
         ranks::is_first() && is_described(self.path)
     }
@@ -105,7 +104,7 @@ impl<'a, I: Serialize + DeserializeOwned> ArrayOutput<'a, I> {
         let path = self.path.display();
         let sidecar = Sidecar::<Value>::read(self.path).with_context(|| format!("--output {path}: {ADVICE}"))?;
         let Some(sidecar) = sidecar.filter(|_| holds_something(self.path)) else { return Ok(()) };
-        let there = format!("--output {path} is there already");
+        let there = format!("--output {path} already exists");
         if sidecar.command != self.command {
             bail!("{there}, made by lanefield {}: {ADVICE}", sidecar.command);
         }
@@ -115,7 +114,7 @@ impl<'a, I: Serialize + DeserializeOwned> ArrayOutput<'a, I> {
         sidecar.check(self.path).with_context(|| format!("{there}: {ADVICE}"))
     }
 
-    /// Removes the sidecar of the array that is about to be replaced: it would describe the new one wrongly.
+    /// Removes the sidecar of an array that is about to be replaced, because it would not describe the new one.
     pub fn begin(&self) -> anyhow::Result<()> {
         printed::print_beside(self.path);
         let sidecar = path_of(self.path);
@@ -125,7 +124,7 @@ impl<'a, I: Serialize + DeserializeOwned> ArrayOutput<'a, I> {
         }
     }
 
-    /// What the sidecar of a configuration says, which is written with it.
+    /// The content of the sidecar of a configuration.
     pub fn described(self) -> anyhow::Result<Described> {
         Ok(Described {
             command: self.command.to_owned(),
@@ -134,7 +133,7 @@ impl<'a, I: Serialize + DeserializeOwned> ArrayOutput<'a, I> {
         })
     }
 
-    /// Writes the sidecar of the array that was written. An array that failed a check gets none.
+    /// Writes the sidecar after the array. An array that failed a check gets none.
     pub fn describe<R: ArrayReal>(self, shape: Vec<usize>) -> anyhow::Result<()> {
         if !self.is_written_here() {
             return Ok(());

@@ -1,4 +1,4 @@
-//! Programs of a device, built side by side by worker processes before a measurement.
+//! Builds programs of a device in parallel worker processes, before a measurement.
 
 use crate::kernels::Known;
 use crate::prelude::*;
@@ -13,7 +13,7 @@ use super::build_progress::announced;
 use super::progress::Steps;
 use super::worker_processes::{self, Workers, in_processes, usual_jobs};
 
-/// The command that worker processes are.
+/// The command of worker processes.
 const COMMAND: &str = "build-programs";
 
 /// How many processes build programs.
@@ -33,11 +33,11 @@ pub struct BuildPrograms {
     device: usize,
 }
 
-/// What became of some steps.
+/// The outcome of some steps.
 #[derive(Serialize, Deserialize)]
 struct Answer {
     built: usize,
-    /// Why the first of the others could not be.
+    /// Why the first of the failed steps failed.
     error: Option<String>,
 }
 
@@ -66,28 +66,28 @@ fn built(steps: impl IntoIterator<Item = Result<Step, String>>, device: &mut Ope
     answer
 }
 
-/// Builds programs of a device, before they are needed.
+/// Builds programs of a device before they are needed.
 pub struct Builder {
     jobs: usize,
     workers: Option<Workers>,
     until: Option<Instant>,
-    /// Whether it says what it does, beside its bar.
+    /// Whether it prints lines as well as the bar.
     says: bool,
 }
 
 impl Builder {
-    /// One that says what is to be built, and what was.
+    /// A builder that prints what will be built and what was built.
     pub fn new(JobsArgs { jobs }: JobsArgs) -> Self {
         Self { jobs: jobs.map_or_else(usual_jobs, NonZero::get), workers: None, until: None, says: true }
     }
 
-    /// The same for many small builds, of which only the bar tells, and which end where the time does.
+    /// A builder for many small builds, which shows only a bar and stops when the time is over.
     pub fn within(self, time: Duration) -> Self {
         Self { until: Some(Instant::now() + time), says: false, ..self }
     }
 
-    /// Builds those programs of some steps that are not in the cache. What cannot be built, or not in a worker process, is left to whoever
-    /// needs it.
+    /// Builds the programs of some steps that are not in the cache. If a program cannot be built, or not in a worker process, it is left to the
+    /// code that needs it.
     pub fn build(&mut self, device: &mut OpenCl, steps: Vec<Step>) {
         let in_time = |until: Option<Instant>| until.is_none_or(|until| Instant::now() < until);
         if !in_time(self.until) {
@@ -137,7 +137,7 @@ impl Builder {
             say!("building took {:.1} s", start.elapsed().as_secs_f64());
         }
         if let Err(error) = outcome {
-            // So it will be at the next time.
+            // Worker processes would fail next time, too.
             self.jobs = 1;
             say!("warning: programs are built one after the other: {error:#}");
         }

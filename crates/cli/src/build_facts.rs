@@ -1,4 +1,4 @@
-//! What is known of this build of the program; `build.rs` finds it.
+//! Facts about this build of the program. `build.rs` collects them.
 
 use serde::Serialize;
 
@@ -7,13 +7,13 @@ use serde::Serialize;
 pub struct Build {
     /// The release.
     pub version: &'static str,
-    /// The commit that was checked out, or that the package was made from; `unknown` where the build found none.
+    /// The commit that was checked out, or that the package was made from; `unknown` if the build did not find one.
     pub commit: &'static str,
 }
 
 pub const BUILD: Build = Build { version: env!("CARGO_PKG_VERSION"), commit: env!("LANEFIELD_COMMIT") };
 
-/// What `lanefield --version` says: the release in the first line, then what else is known of the build. `lanefield -V` says the first line alone.
+/// The text of `lanefield --version`: the release on the first line, then facts about the build. `lanefield -V` prints only the first line.
 pub fn long_version() -> String {
     let facts = [
         ("commit", format!("{} of {}", BUILD.commit, env!("LANEFIELD_COMMIT_DATE"))),

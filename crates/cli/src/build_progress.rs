@@ -1,4 +1,4 @@
-//! Building that takes long is announced wherever it happens.
+//! Announces builds of kernels that take long, wherever they happen.
 
 use std::io::IsTerminal as _;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,10 +9,10 @@ use lanefield::backend::opencl::Builds;
 
 use super::progress::{QUIET, styled_bar};
 
-/// Whether what is built now is announced already.
+/// Whether the current builds have already been announced.
 static IS_ANNOUNCED: AtomicBool = AtomicBool::new(false);
 
-/// Does some work whose building is announced by the work itself.
+/// Runs work that announces its builds itself.
 pub fn announced<T>(work: impl FnOnce() -> T) -> T {
     IS_ANNOUNCED.store(true, Ordering::Relaxed);
     let given = work();
@@ -20,15 +20,15 @@ pub fn announced<T>(work: impl FnOnce() -> T) -> T {
     given
 }
 
-/// How often building is looked at.
+/// How often the state of builds is checked.
 const LOOK: Duration = Duration::from_millis(250);
 /// Shorter builds are not reported on a terminal, and shorter pauses do not end a build.
 const SHORT: Duration = Duration::from_secs(1);
 
-/// Announces on standard error what a device builds from now on, where it takes long: with a bar on a terminal, else with a line now and then.
+/// Announces on standard error that a device builds programs, if it takes long: with a bar on a terminal, else with a line from time to time.
 pub fn announce(builds: &Arc<Builds>) {
     let builds = Arc::downgrade(builds);
-    // Without the thread nothing is told.
+    // Without the thread, nothing is announced.
     let _ = std::thread::Builder::new().name("building".to_owned()).spawn(move || watch(&builds));
 }
 

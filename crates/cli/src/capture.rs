@@ -1,4 +1,4 @@
-//! `lanefield capture`: one launch of a kernel in a directory. What is written: `lanefield::capture`.
+//! `lanefield capture`: writes one launch of a kernel to a directory. `lanefield::capture` describes the files.
 
 use std::collections::BTreeMap;
 
@@ -50,13 +50,13 @@ impl Capture {
             kernel.is_launched(),
             "{kernel} is a part of other operations, and not launched by itself: capture norm2 or sum"
         );
-        // Before anything is computed.
+        // This is checked before anything is computed.
         require_no_file(&self.output)?;
         Captured::require_new(&self.output, replaces())?;
         let mut backend = self.place.open(Precision::F32, Tuning::OPEN)?;
         let Some(device) = backend.opencl_mut() else {
             bail!(
-                "launches are captured on OpenCL devices, not on the CPU reference: choose a device by --device, or install PoCL"
+                "launches are captured on OpenCL devices, not on the CPU reference: choose a device with --device, or install PoCL"
             );
         };
         let is_cpu = lanefield_lab::Timed::is_cpu(&*device);
@@ -69,7 +69,7 @@ impl Capture {
         let work = Some(WorkEntry { flops: work.flops, bytes: work.bytes });
         let captured = Captured { work, about, ..Captured::new(captured, device.context().info()) };
         let written = captured.write(&self.output, replaces())?;
-        // From the files: they are all that another program has.
+        // Read from the files, which are all that another program has.
         let read = Captured::read(&self.output)?;
         let found = device.context().replay(&read.launch).context("failed to run the captured launch once more")?;
         let differences = read.differences(&found);
@@ -85,7 +85,7 @@ impl Capture {
             usual.iter().map(|sites| if *sites == Sites::Full { "full" } else { "even or odd" }).collect();
         ensure!(
             usual.iter().any(of_kind),
-            "{} is not launched onto {sites} sites: expected {}",
+            "{} does not run on {sites} sites: expected {}",
             case.kernel,
             known.join(" or ")
         );
@@ -123,7 +123,7 @@ impl Capture {
     }
 }
 
-/// The launch, and what was called.
+/// The launch, and the device code that it called.
 fn captured(device: &OpenCl, case: &BenchCase) -> anyhow::Result<(lanefield::backend::opencl::CapturedLaunch, Shape)> {
     let lattice = case.lattice(device)?;
     let arguments = Case::new(case.kernel, &case.options(lattice))?;
@@ -134,7 +134,7 @@ fn captured(device: &OpenCl, case: &BenchCase) -> anyhow::Result<(lanefield::bac
     Ok((launch, arguments.shape().clone()))
 }
 
-/// What people want to know of a launch.
+/// Facts about a launch, as text.
 fn about(shape: &Shape, tuning: Tuning) -> BTreeMap<String, String> {
     let fields = FieldFacts::of(shape);
     let mut about = vec![

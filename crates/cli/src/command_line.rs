@@ -1,4 +1,4 @@
-//! How a command line is read: negative numbers, and what is said of one that is wrong.
+//! Parses a command line: accepts negative numbers, and explains errors.
 
 use std::ffi::OsString;
 
@@ -7,7 +7,7 @@ use lanefield::reference::real::for_people;
 
 use super::{advice, help};
 
-/// Parses a command line. One that is wrong, or that asks for help, ends the process.
+/// Parses the arguments. If they are wrong, or ask for help, this ends the process.
 pub fn matches(command: clap::Command, arguments: Vec<OsString>) -> clap::ArgMatches {
     let command = help::in_two_lengths(with_hints(command));
     let arguments = with_negative_values(arguments);
@@ -17,10 +17,10 @@ pub fn matches(command: clap::Command, arguments: Vec<OsString>) -> clap::ArgMat
     }
 }
 
-/// A command whose arguments take negative numbers, so that the option says what is wrong with one, and not that -1 is no option. Next to a mass it refuses
-/// the hopping parameter with what to give.
+/// Lets the options of a command accept negative numbers, so that an error names the option and its value, and not an unknown option -1. Next to
+/// `--mass` it also adds an option for the hopping parameter, which is refused with the mass to give.
 pub fn with_hints(command: clap::Command) -> clap::Command {
-    // X.Y.Z.T, R,T or FIRST:LAST: a list of numbers, of which the first may be negative.
+    // X.Y.Z.T, R,T or FIRST:LAST are lists of numbers, of which the first may be negative.
     let is_list = |name: &str| {
         name.contains(['.', ',', ':']) && name.chars().all(|c| c.is_ascii_uppercase() || ".,:".contains(c))
     };
@@ -39,7 +39,8 @@ pub fn with_hints(command: clap::Command) -> clap::Command {
     command.args(kappa).mut_args(takes).mut_subcommands(with_hints)
 }
 
-/// Joins a negative number in scientific notation, or a list that begins with a negative number, to the option before it: -1e-4 is no option.
+/// Joins a negative number in scientific notation, or a list that begins with a negative number, to the option before it: clap would read -1e-4
+/// as an option.
 fn with_negative_values(arguments: Vec<OsString>) -> Vec<OsString> {
     let is_value = |text: &str| text.starts_with('-') && text.split(',').all(|number| number.parse::<f64>().is_ok());
     let is_option = |text: &OsString| {
@@ -57,7 +58,7 @@ fn with_negative_values(arguments: Vec<OsString>) -> Vec<OsString> {
     })
 }
 
-/// Refuses the hopping parameter, with the mass that it stands for.
+/// Refuses the hopping parameter, and names the mass to give instead.
 fn no_kappa(text: &str) -> Result<String, String> {
     let kappa = text.parse().ok().filter(|kappa: &f64| kappa.is_normal());
     let mass =

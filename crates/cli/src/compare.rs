@@ -1,4 +1,5 @@
-//! `lanefield compare`: two arrays, bit for bit; where they differ first, how many numbers do, where they lie, and what may have caused it.
+//! `lanefield compare`: compares two arrays bit for bit. It finds the first difference, the number of differences, where they lie, and a
+//! probable cause.
 
 mod plot;
 
@@ -145,13 +146,13 @@ impl Compare {
             .with_context(|| format!("cannot compare {} (A) with {} (B)", self.a.display(), self.b.display()))?;
         ensure!(
             self.config.is_some() || (self.is_hop() && self.operator.given().is_empty()),
-            "an operator and its parameters are for --config and --source, which are not given: add them, or leave it out"
+            "--operator and its parameters need --config and --source: add these, or leave out the operator"
         );
         let mut residuals = None;
         if let Some(input) = self.input() {
             let (Array::Complex(a), Array::Complex(b)) = (&a, &b) else {
                 anyhow::bail!(
-                    "{} holds real numbers, and is no hop and no solution: leave --config and --source out",
+                    "{} contains real numbers, so it is neither a hop nor a solution: leave out --config and --source",
                     self.b.display()
                 );
             };
@@ -179,7 +180,7 @@ impl Compare {
         Ok(outcome)
     }
 
-    /// The hop's configuration and source, where they were given.
+    /// The configuration and the source, if they were given.
     fn input(&self) -> Option<InputArgs> {
         Some(InputArgs {
             configuration: ConfigArgs { config: self.config.clone()?, read: self.read },
@@ -204,7 +205,7 @@ impl Compare {
 
     /// How well A and B solve the system of the operator and the source.
     fn residuals(&self, a: &ComplexArray, b: &ComplexArray, input: &InputArgs) -> anyhow::Result<TriedSolutions> {
-        ensure!(!self.dagger, "--dagger is for the hop; of an operator the dagger is tried: leave --dagger out");
+        ensure!(!self.dagger, "--dagger is for the hop; the dagger of an operator is always tried: leave out --dagger");
         let model = self.operator.model(&self.hop)?;
         check::<f64>(&model, false)?;
         let configuration = input.configuration()?.configuration;
@@ -214,7 +215,7 @@ impl Compare {
         Ok(TriedSolutions::new(a, b, &Equation { model, hop, configuration, shape, source: &input.source, b: source })?)
     }
 
-    /// What A and B have to do with the hop, and which hop with one thing wrong B is.
+    /// Compares A and B with the hop, and finds which hop with one fault has the bits of B.
     fn explain(&self, a: &ComplexArray, b: &ComplexArray, input: &InputArgs) -> anyhow::Result<HopFindings> {
         let configuration = input.configuration()?.configuration;
         let extents = configuration.extents();
@@ -227,7 +228,7 @@ impl Compare {
         let inputs = HopInputs { configuration, source, boundary, links, legs, dagger, mass: self.mass()? };
         let explained = explain_hop(a, b, &inputs);
         explained.with_context(|| {
-            format!("cannot hold {} against a hop on {}", self.b.display(), input.configuration.config.display())
+            format!("cannot compare {} with a hop on {}", self.b.display(), input.configuration.config.display())
         })
     }
 
@@ -268,12 +269,12 @@ struct Report {
     verdict: &'static str,
     file_a: String,
     file_b: String,
-    /// In which order and basis they were read.
+    /// The order and the basis in which they were read.
     read_a: Convention,
     read_b: Convention,
-    /// What B should be, where that was said.
+    /// The hop that B should be, if that was given.
     hop_of: Option<HopOf>,
-    /// How well both solve the system of an operator, where one was named.
+    /// How well both solve the system of an operator, if one was named.
     residuals: Option<TriedSolutions>,
     plot: Option<String>,
     #[serde(flatten)]
@@ -291,7 +292,7 @@ struct HopOf {
     mass: Option<f64>,
 }
 
-/// An array of complex numbers, or of others, which have no order but ours.
+/// An array of complex numbers in any order, or of other numbers in site order.
 enum Array {
     Complex(ComplexArray),
     Others(Numbers),
@@ -299,7 +300,7 @@ enum Array {
 
 impl Array {
     fn read(path: &Path, convention: Convention, option: &str) -> anyhow::Result<Self> {
-        // What changed is what a comparison is to find.
+        // A sidecar that does not match is only a warning, because the comparison is to find what changed.
         if let Err(error) = check_beside(path) {
             say!("warning: {error}");
         }

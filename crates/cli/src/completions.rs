@@ -1,4 +1,4 @@
-//! `lanefield completions`: the script with which a shell completes the command line.
+//! `lanefield completions`: the script that lets a shell complete command lines.
 
 use clap::Command;
 use clap_complete::{Shell, generate};

@@ -1,4 +1,4 @@
-//! `lanefield config`: what a gauge configuration is, making one, and bringing one into another format.
+//! `lanefield config`: shows, checks, generates and converts gauge configurations.
 
 mod generate;
 mod heatbath;
@@ -92,13 +92,13 @@ struct Check {
     json: bool,
 }
 
-/// What is wrong with a file. As JSON, these fields.
+/// The defects of a file. As JSON, these fields.
 #[derive(Serialize)]
 struct Defects {
     file: String,
-    /// `nersc`, `ildg`, `milc`, `openqcd`, `ddalphaamg`, `hirep`, `npy` or `hdf5`; null of a file of another kind.
+    /// `nersc`, `ildg`, `milc`, `openqcd`, `ddalphaamg`, `hirep`, `npy` or `hdf5`; null for a file of another kind.
     format: Option<String>,
-    /// One a line.
+    /// One defect each.
     defects: Vec<String>,
 }
 

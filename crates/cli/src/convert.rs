@@ -1,4 +1,4 @@
-//! `lanefield convert`: an array in the order and basis of another program, and back.
+//! `lanefield convert`: converts an array between our order and basis and those of other programs.
 
 use lanefield::io::hdf5;
 use lanefield::io::npy::{self, ComplexArray, ComplexValues};
@@ -85,7 +85,7 @@ impl Convert {
             ("--to-dataset", &self.to_dataset, &self.output, is_hdf5_name(&self.output)),
         ] {
             if let Some(dataset) = dataset.as_ref().filter(|_| !is_hdf5) {
-                bail!("{option} {dataset} is of HDF5 files, and {} is none", path.display());
+                bail!("{option} {dataset} is for HDF5 files, and {} is not one", path.display());
             }
         }
         let sidecar = Sidecar::<Value>::read(&self.input)?;
@@ -94,7 +94,7 @@ impl Convert {
         let input = (self.input.as_path(), self.from_dataset.as_deref());
         let (read_as, mut array) = read(input, from, "--from-order", named)?;
         let axes = Axes::of(&array.shape);
-        // To f64 before the change of basis, to f32 after it: one rounding.
+        // f64 is set before the change of basis, f32 after it, so that there is one rounding.
         if self.precision == Some(Precision::F64) {
             array.values = ComplexValues::F64(array.values.into_f64());
         }
@@ -115,7 +115,7 @@ impl Convert {
             };
             written.map_err(|error| npy_unwritten(&self.output, error))?;
         }
-        // Of another order or basis the sidecar would say what the array is no more.
+        // In another order or basis, the sidecar would not describe the array.
         if let Some(sidecar) = sidecar.filter(|_| from == Convention::OURS && to == Convention::OURS)
             && is_described(&self.output)
         {
@@ -133,7 +133,7 @@ impl Convert {
     }
 }
 
-/// Whether a file is to be HDF5.
+/// Whether a name means an HDF5 file.
 fn is_hdf5_name(path: &Path) -> bool {
     has_extension(path, &["h5", "hdf5"])
 }
@@ -146,7 +146,7 @@ fn array_name(path: &Path) -> Result<PathBuf, String> {
     }
 }
 
-/// "even-odd order, basis ukqcd, spin-colour"; what has no spins has neither of these.
+/// "even-odd order, basis ukqcd, spin-colour". Arrays without spins have no basis and no order of spin and colour.
 fn describe(Convention { order, gamma, inner }: Convention, axes: &Axes) -> String {
     let is_ours = (gamma, inner) == (Convention::OURS.gamma, Convention::OURS.inner);
     match axes.are_spinors() || !is_ours {

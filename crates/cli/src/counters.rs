@@ -1,5 +1,5 @@
-//! `lanefield counters`: achieved bandwidth from what a profiler counted, and a port's profile beside our measurements. How it is computed:
-//! `lanefield_lab::counters`.
+//! `lanefield counters`: the bandwidth that a profiler's counters imply, and a comparison of a port's profile with our measurements.
+//! `lanefield_lab::counters` computes them.
 
 use lanefield_lab::counters::{
     Beside, Busy, KernelCounters, Kilobyte, NameMap, Profile, our_kernels, parse_bytes, parse_seconds,
@@ -77,7 +77,7 @@ struct Report {
     ceiling_bytes_per_second: Option<f64>,
     kilobyte_bytes: f64,
     rows: Vec<KernelCounters>,
-    /// The same, beside ours, where that was asked for.
+    /// The comparison with our kernels, if it was requested.
     beside: Option<Vec<Beside>>,
 }
 
@@ -147,7 +147,7 @@ impl Report {
             ("group", |row| number(row.group_size, 0)),
             ("occ., %", |row| number(row.occupancy_percent, 1)),
         ];
-        // What no kernel's profile tells has no column.
+        // A quantity that no kernel has gets no column.
         let told =
             |&(at, (_, cell)): &(usize, (&str, Cell))| at < ALWAYS || self.rows.iter().any(|row| cell(row) != "–");
         let columns: Vec<(&str, Cell)> =
@@ -167,13 +167,13 @@ impl Report {
 
 const STALLS_TOLD: usize = 4;
 
-/// What is known of units and stalls, and what binds; nothing where no unit was counted.
+/// Units, stalls and the limiting unit; `None` if no unit was counted.
 fn units(row: &KernelCounters) -> Option<String> {
     if row.units.is_empty() {
         return None;
     }
     let listed = |parts: Vec<String>| Some(parts.join(", ")).filter(|text| !text.is_empty());
-    let binds = row.binds.as_ref().map_or("not enough was counted to say it", |binds| binds.because.as_str());
+    let binds = row.binds.as_ref().map_or("unknown: too few counters", |binds| binds.because.as_str());
     let busy = row.units.iter().map(Busy::to_string).collect();
     let megabytes = |(name, bytes): (&str, Option<f64>)| bytes.map(|bytes| format!("{name} {:.3} MB", bytes / 1e6));
     let moved = [("DRAM", row.total_rw_bytes), ("L2", row.l2_bytes), ("L1", row.l1_bytes)];

@@ -1,4 +1,4 @@
-//! Tables as CSV. The bytes depend on the cells alone.
+//! Tables as CSV. The bytes depend only on the cells.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -8,7 +8,7 @@ use lanefield::io::atomic::{WriteError, write_atomically};
 use super::output::bits;
 use super::ranks::is_first;
 
-/// Writes a header and rows to a file, if there is to be one: rank 0 does it.
+/// Writes a header and rows to a file, if one is requested. Rank 0 writes it.
 pub fn write_csv(
     path: Option<&Path>,
     header: impl IntoIterator<Item: AsRef<[u8]>>,
@@ -32,7 +32,7 @@ pub fn records(
     csv.flush()
 }
 
-/// The columns of numbers, each beside that of its 16 hex digits.
+/// The columns of numbers, each followed by that of its 16 hex digits.
 pub fn columns_with_bits<'a>(names: &'a [&'a str]) -> impl Iterator<Item = String> + 'a {
     names.iter().flat_map(|name| [(*name).to_owned(), format!("{name}_bits")])
 }

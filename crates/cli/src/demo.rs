@@ -1,5 +1,5 @@
-//! `lanefield demo`: the promise in one command. A solve on the configuration that is part of the program, on the CPU reference and on the first OpenCL
-//! device; the residual histories compared as integers with each other, and with the published one.
+//! `lanefield demo`: shows in one command that bits are the same. It solves on a configuration that is part of the program, on the CPU reference and
+//! on the first OpenCL device. Then it compares both residual histories bit for bit with each other and with the published one.
 
 use lanefield::backend::Threads;
 use lanefield::backend::opencl::OpenCl;
@@ -73,9 +73,9 @@ struct Solved {
 #[derive(Serialize)]
 struct Found {
     plaquette: f64,
-    /// The CPU reference, then the device, where there is one.
+    /// The CPU reference, then the device if there is one.
     solved: Vec<Solved>,
-    /// Why the device did not solve, though it is there.
+    /// Why the solve on the device failed.
     failed: Option<String>,
     no_opencl: Option<String>,
     published: &'static str,
@@ -102,7 +102,7 @@ impl Demo {
         let same_bits = failed.is_none() && solved.iter().all(|solved| solved.sha256 == PUBLISHED);
         let plaquette = configuration.plaquette();
         let found = Found { plaquette, solved, failed, no_opencl, published: PUBLISHED, same_bits };
-        // Where there is a device, the last one.
+        // If there is a device, it is the last one.
         let device = found.solved.last().map(|solved| solved.device.clone());
         if let Some(path) = &self.plot {
             let svg = picture(&found.solved[0].history)?;
@@ -118,7 +118,7 @@ impl Demo {
     /// The OpenCL device, or why there is none.
     fn device(&self) -> anyhow::Result<(Option<OpenCl>, Option<String>)> {
         if self.device == DeviceChoice::Cpu {
-            return Ok((None, Some("--device cpu was asked for".to_owned())));
+            return Ok((None, Some("--device cpu was given".to_owned())));
         }
         Ok(match opencl_device(&self.device)? {
             Ok(device) if !device.fp64 => {

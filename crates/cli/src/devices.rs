@@ -1,4 +1,4 @@
-//! `lanefield devices`: what there is to run on, and whether its results can be called bitwise.
+//! `lanefield devices`: the devices that can compute, and whether their results can be called bitwise.
 
 mod listing;
 mod report;

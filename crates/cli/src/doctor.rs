@@ -1,4 +1,4 @@
-//! `lanefield doctor`: why a kernel is slow, and what will help. What is checked, and how: `lanefield_lab::doctor`.
+//! `lanefield doctor`: why a kernel is slow, and what will help. `lanefield_lab::doctor` makes the checks.
 
 mod confirm;
 mod report;
@@ -88,7 +88,7 @@ pub struct Doctor {
     case: CaseArgs,
 }
 
-/// Holds what was seen against the copy bandwidth, which is measured again if that was faster.
+/// Compares an observation with the copy bandwidth, which is measured again if the observation was faster.
 fn held(backend: &OpenCl, observation: &mut Observation) -> anyhow::Result<Share> {
     let (memory, rate) = (backend.memory(), observation.bytes as f64 / observation.kernel_seconds());
     let seen = Some(rate).filter(|_| observation.bytes > memory.cache_bytes());
@@ -130,7 +130,7 @@ impl Doctor {
         show(self.json, head, &report, report::text)
     }
 
-    /// Kernels of profiles, judged by their counters alone.
+    /// Examines kernels of profiles by their counters alone.
     fn profile(&self) -> anyhow::Result<(Head, Report)> {
         ensure!(!self.confirm, "--confirm makes changes of kernels that run here: name them by --kernel");
         let observations = of_profile(&self.counted()?);
@@ -151,14 +151,14 @@ impl Doctor {
     }
 
     fn examine(&self, list: &Known) -> anyhow::Result<(Head, Report)> {
-        // What cannot be read is refused before a device is opened.
+        // A description that cannot be read is refused before a device is opened.
         let described = self.described.as_deref().map(|path| Ok::<_, anyhow::Error>((path, Description::read(path)?)));
         let described = described.transpose()?;
         let counted = self.counted()?;
         let mut backend = self.place.open(Precision::F32, Tuning::OPEN)?;
         let Some(backend) = backend.opencl_mut() else {
             bail!(
-                "the doctor examines OpenCL devices, not the CPU reference: choose a device by --device, or install PoCL"
+                "the doctor examines OpenCL devices, not the CPU reference: choose a device with --device, or install PoCL"
             );
         };
         let wavefront = self.wavefront.map(usize::from);
@@ -207,7 +207,7 @@ impl Doctor {
         let mut examined = Vec::new();
         let mut with_counters = 0;
         for kernel in kernels {
-            // Fields are made in the layout of the tuning.
+            // Fields have the layout that the tuning selects.
             backend.set_tuning(tuning);
             let mut prepared = self.case.case(machine.is_cpu, kernel)?.prepare(backend)?;
             let mut observation = self.examination(machine, tuning).observe(backend, &mut prepared)?;
@@ -231,7 +231,7 @@ impl Doctor {
         }
         ensure!(
             counted.is_empty() || with_counters > 0,
-            "none of these kernels is in the profile, in as many work-items: there are {}; examine the lattice that was profiled, or leave --kernel out",
+            "the profile has none of these kernels with as many work-items: it has {}; examine the lattice that was profiled, or leave out --kernel",
             counted.iter().map(in_words).collect::<Vec<_>>().join(", ")
         );
         Ok(examined)

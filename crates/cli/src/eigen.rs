@@ -1,4 +1,4 @@
-//! `lanefield eigen`: the lowest eigenpairs of what conjugate gradients solve for an operator, and the file of which `--deflate` takes them.
+//! `lanefield eigen`: computes the lowest eigenpairs of the operator that conjugate gradients invert, and writes the file for `--deflate`.
 
 use lanefield::io::checkpoint;
 use lanefield::solver::{
@@ -81,16 +81,16 @@ pub struct Eigen {
 
 fn tolerance(text: &str) -> Result<f64, String> {
     let value = text.parse().ok().filter(|value: &f64| (1e-15..1.0).contains(value));
-    value.ok_or_else(|| format!("invalid tolerance '{text}': expected a number from 1e-15 to below 1, as 1e-10"))
+    value.ok_or_else(|| format!("invalid tolerance '{text}': expected a number from 1e-15 to below 1, such as 1e-10"))
 }
 
-/// The name of a file of eigenpairs, which no other kind of file has.
+/// Reads the name of a file of eigenpairs. Names of other formats are refused.
 fn eigen_name(path: &Path) -> Result<PathBuf, String> {
     let others = ["npy", "h5", "hdf5", "nersc", "lime", "ildg", "scidac", "milc"];
     match has_extension(path, &others) {
         true => {
             let path = path.display();
-            Err(format!("eigenpairs have a format of their own, and '{path}' says otherwise: expected low.eigen, say"))
+            Err(format!("invalid name '{path}' of a file of eigenpairs: expected another extension, as in low.eigen"))
         }
         false => Ok(path.to_owned()),
     }
@@ -195,7 +195,7 @@ impl Row {
 #[derive(Serialize)]
 struct Summary {
     operator: &'static str,
-    /// Its parameters beside those of the hop, by name.
+    /// Its parameters by name, without those of the hop.
     parameters: serde_json::Map<String, serde_json::Value>,
     #[serde(skip)]
     description: String,
@@ -217,7 +217,7 @@ struct Summary {
     /// The iteration of the checkpoint from which it resumed.
     resumed_from: Option<usize>,
     sha256: String,
-    /// The file that was written; null where none was asked for.
+    /// The file that was written; null if none was requested.
     output: Option<String>,
     eigenpairs: Vec<Row>,
 }

@@ -1,4 +1,4 @@
-//! `lanefield emit`: a kernel as a source that stands by itself. What is written: `lanefield::emit`.
+//! `lanefield emit`: writes a kernel as a source file without dependencies. `lanefield::emit` describes the files.
 
 use super::kernels::{Known, one};
 use std::path::{Path, PathBuf};
@@ -88,7 +88,7 @@ struct BuiltArgs {
 }
 
 impl BuiltArgs {
-    /// Whether nothing of it was given. What `--ptx` conflicts with lifts the requirement of `--ptx` from the parser.
+    /// Whether none of these flags was given. Because `--ptx` has conflicts, clap does not check what it requires.
     fn is_open(&self) -> bool {
         let Self { device, lattice, lanes, rhs, tuning } = self;
         let nothing = device.is_none() && lattice.is_none() && lanes.is_none() && rhs.is_none();
@@ -109,7 +109,7 @@ impl Emit {
             (Some(language), None) => {
                 ensure!(
                     self.built.is_open(),
-                    "--device, --lattice, --lanes, --rhs and tuning are of --ptx: a source is for every device"
+                    "--device, --lattice, --lanes, --rhs and tuning are for --ptx: a source file is for every device"
                 );
                 emit(kernel()?, &EmitOptions { language, precision, links, legs })?
             }
@@ -122,7 +122,7 @@ impl Emit {
         Ok(Outcome::Done)
     }
 
-    /// What the driver of a device makes of the kernel.
+    /// The PTX that a device's driver compiles the kernel to.
     fn ptx(&self, kernel: &'static Kernel) -> anyhow::Result<String> {
         let Self { precision, links, legs, ref built, .. } = *self;
         require_precision(kernel, precision)?;
@@ -132,7 +132,7 @@ impl Emit {
         };
         let mut backend = (PlaceArgs { device, threads: None }).open(Precision::F32, Tuning::OPEN)?;
         let Some(device) = backend.opencl_mut() else {
-            bail!("the CPU reference makes no PTX: choose a GPU of NVIDIA by --device");
+            bail!("the CPU reference has no PTX: choose an NVIDIA GPU with --device");
         };
         device.set_tuning(built.tuning.tuning());
         let extents = extents_or_usual(built.lattice, &*device)?;
@@ -144,14 +144,14 @@ impl Emit {
     }
 }
 
-/// Refuses a name that ends as files of another language do, or of none where it is PTX.
+/// Fails if the name has the extension of another language, or of any language in the case of PTX.
 fn require_extension(path: &Path, language: Option<Dialect>) -> anyhow::Result<()> {
     let given = path.extension().and_then(|extension| extension.to_str());
     let other = Dialect::ALL.into_iter().find(|other| Some(other.extension()) == given && Some(*other) != language);
     let wanted = language.map_or("--ptx is given".to_owned(), |language| format!("--language is {language}"));
     match other {
         Some(other) => bail!(
-            "--output {} ends as files of {other} do, and {wanted}: expected a name that ends in .{}",
+            "--output {} has the extension of {other}, but {wanted}: expected a name that ends in .{}",
             path.display(),
             language.map_or("ptx", Dialect::extension)
         ),

@@ -1,5 +1,5 @@
-//! `lanefield estimate`: what a workload takes on a machine at best, what binds, and whether that is enough. The arithmetic:
-//! `lanefield_lab::estimate`.
+//! `lanefield estimate`: the shortest time that a workload takes on a machine, what binds, and whether that is enough. `lanefield_lab::estimate`
+//! computes it.
 
 mod ranks;
 mod report;
@@ -122,7 +122,7 @@ impl Estimate {
             && !machine.read_measured
         {
             bail!(
-                "{} has no read_bytes_per_second, and traversals and workloads take no other rate: `lanefield peak --parts streams --json` measures it",
+                "{} has no read_bytes_per_second, which traversals and workloads need: `lanefield peak --parts streams --json` measures it",
                 file.display()
             );
         }
@@ -137,7 +137,7 @@ impl Estimate {
             }
             (None, None) => {
                 let report = machine.traversal(self.levels);
-                // A traversal of a wavefront, and as many of single lanes, whichever is the greater burden.
+                // The rate of a wavefront: the lower of its memory bound, and of the bound by the fetches of all its lanes.
                 let lanes = f64::from(machine.lanes);
                 let rate = report.memory_bound.min(report.fetch_bound / lanes);
                 self.tell(Kind::EstimateTraversal, &self.report("traversal", machine, rate, report), report::traversal)
@@ -156,7 +156,7 @@ impl Estimate {
         show(self.json, Head::of(Kind::EstimateList), &listing, report::machines)
     }
 
-    /// The machine that was named, else that of the device, with what was measured of it.
+    /// The named machine, or that of the device with its measured rates.
     fn machine(&self, backend: Option<&AnyBackend>) -> anyhow::Result<Machine> {
         let machine = match (&self.machine, backend) {
             (Some(name), _) => machine_named(name)?,
@@ -166,7 +166,7 @@ impl Estimate {
                     (_, Some(machine)) => machine,
                     (DeviceKind::Cpu, None) => Machine::host()?,
                     (_, None) => {
-                        bail!("there is no built-in machine for the device {}: name one by --machine", info.name)
+                        bail!("there is no built-in machine for the device {}: name one with --machine", info.name)
                     }
                 },
             },
@@ -230,7 +230,7 @@ impl Estimate {
     }
 }
 
-/// Runs a kernel on a backend, as `lanefield bench` times it.
+/// Runs a kernel on a backend with the timing of `lanefield bench`.
 fn measure(backend: &mut AnyBackend, work: &KernelWork, samples: u32) -> anyhow::Result<Times> {
     let KernelWork { kernel, extents, sites, precision, links, parts, lanes, access, .. } = *work;
     let case = BenchCase { kernel, extents, sites, precision, links, rhs: Some(parts), lanes };

@@ -1,9 +1,9 @@
-//! How well propagators are known far from their source, where they may be smaller than the solver's tolerance.
+//! How accurate propagators are far from their source, where they may be smaller than the solver's tolerance.
 
 /// Fewer than three digits.
 const TOO_LARGE: f64 = 1e-3;
 
-/// Of errors by time the larger ones; those that are not known count as none.
+/// The larger error at each time. Unknown errors are left out.
 pub fn largest<'a>(all: impl IntoIterator<Item = &'a Vec<f64>>) -> Vec<f64> {
     all.into_iter().fold(Vec::new(), |mut largest, errors| {
         largest.resize(largest.len().max(errors.len()), 0.0);
@@ -12,7 +12,7 @@ pub fn largest<'a>(all: impl IntoIterator<Item = &'a Vec<f64>>) -> Vec<f64> {
     })
 }
 
-/// The largest and its time, for people.
+/// The largest error and its time, as text.
 pub fn describe(relative_errors: &[f64]) -> Option<String> {
     let (t, &error) = relative_errors.iter().enumerate().max_by(|one, other| one.1.total_cmp(other.1))?;
     Some(match error {
@@ -21,10 +21,10 @@ pub fn describe(relative_errors: &[f64]) -> Option<String> {
     })
 }
 
-/// [`f64::MAX`] stands for it.
+/// The text for [`f64::MAX`].
 const LOST: &str = "the propagator is 0, or its square is out of range,";
 
-/// Warns of times whose correlators have fewer than three digits, whatever the residual of the whole lattice.
+/// Warns of times at which correlators have fewer than three digits, whatever the residual on the whole lattice is.
 pub fn warn(relative_errors: &[f64]) {
     if !crate::ranks::is_first() {
         return;

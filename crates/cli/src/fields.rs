@@ -1,4 +1,4 @@
-//! What operators act on, in files. In memory all words of a site lie together, those of one right-hand side of a batch after the other.
+//! Files of fields that operators act on. In memory, all words of a site lie together, one right-hand side of a batch after the other.
 
 use std::borrow::Cow;
 use std::io;
@@ -25,8 +25,8 @@ fn no_format(object: Object) -> String {
     format!("a field of type {} has no file format here: expected spinors or colour vectors", object.name())
 }
 
-/// Reads a field of this shape, or of a spinor where `physical` sources are welcome too. Gives what shape it had, its extents and its
-/// numbers in site order.
+/// Reads a field of this shape, or of a spinor if `physical` sources are accepted too. Returns its shape, its extents, and its numbers in site
+/// order.
 pub fn read_field(
     shape: ArrayShape,
     path: &Path,
@@ -42,7 +42,7 @@ pub fn read_field(
     }
 }
 
-/// The array, or the part of this rank, if it is one of that lattice.
+/// The array, or its local volume on this rank. Fails if its lattice is another one.
 fn array_of(shape: ArrayShape, path: &Path, part: Extents) -> Result<ComplexArray, NpyError> {
     if !part.is_part() {
         return npy::read_complex(path);
@@ -84,8 +84,8 @@ fn of(shape: ArrayShape, array: ComplexArray, path: &Path) -> anyhow::Result<(Ar
     }
 }
 
-/// Writes a field in site order; where there are several right-hand sides, with an axis for them before all others. Gives the axes.
-/// Fails also if the file does not hold what was given: the copy that is written may lose bits, too.
+/// Writes a field in site order. If there are several right-hand sides, the first axis is theirs. Returns the axes. Also fails if the file does
+/// not contain the numbers that were given, since the copy in memory may lose bits.
 pub fn write_field<R: ArrayReal + Real>(
     shape: ArrayShape,
     path: &Path,
@@ -108,8 +108,8 @@ fn of_array<T: Copy>(shape: ArrayShape, array: usize, arrays: usize, values: &[T
     values.chunks_exact(arrays * words).flat_map(move |site| &site[array * words..][..words]).copied()
 }
 
-/// Writes arrays over the whole lattice one after the other into a file, at rank 0.
-/// Fails also if the file does not hold what was given: the copy that is written may lose bits, too.
+/// Writes arrays over the whole lattice one after the other into a file, on rank 0. Also fails if the file does not contain the numbers that
+/// were given, since the copy in memory may lose bits.
 pub fn write_arrays<'a, R: ArrayReal + Real>(
     path: &Path,
     axes: &[usize],

@@ -1,5 +1,4 @@
-//! The files of the command line: arrays, and outputs that are known to be writable
-//! before long work begins.
+//! The files of the command line: arrays, and outputs, which are checked to be writable before long work begins.
 
 use std::fs;
 use std::io;
@@ -32,31 +31,31 @@ fn unread(path: &Path, names_it: bool, error: impl std::error::Error + Send + Sy
     if names_it { error } else { error.context(failed_to_read(path)) }
 }
 
-/// An error of reading an array, with the name of the file, and what would make an array of it.
+/// An error of reading an array, with the name of the file, and with how to convert the file to an array.
 pub fn npy_error(path: &Path, error: NpyError) -> anyhow::Error {
     let name = path.display();
     let hint = match &error {
         NpyError::NotNpy => match identify(path) {
             Some(Ok(Format::Hdf5)) => {
-                format!("an HDF5 file, of which lanefield convert {name} FILE.npy makes an array")
+                format!("an HDF5 file: convert it to an array with lanefield convert {name} FILE.npy")
             }
             Some(Ok(format)) => {
                 format!(
-                    "a file in the format {format}, of which lanefield config convert {name} FILE.npy makes an array"
+                    "a file in the format {format}: convert it to an array with lanefield config convert {name} FILE.npy"
                 )
             }
             Some(Err(what)) => what,
             None => return unread(path, false, error),
         },
         NpyError::ElementType { descr, .. } | NpyError::OtherType { descr } if descr.starts_with('>') => {
-            format!("a.astype('{}') makes little-endian numbers of it", descr.replacen('>', "<", 1))
+            format!("a.astype('{}') converts it to little-endian numbers", descr.replacen('>', "<", 1))
         }
         _ => return unread(path, matches!(error, NpyError::Open(_)), error),
     };
     anyhow::Error::new(error).context(format!("{} ({hint})", failed_to_read(path)))
 }
 
-/// Refuses an array that is not the one that its sidecar describes. The first rank looks for all.
+/// Fails if the sidecar of an array describes another array. Rank 0 checks for all ranks.
 pub fn check_beside(path: &Path) -> anyhow::Result<()> {
     if ranks::is_first() {
         sidecar::check(path)?;
@@ -67,7 +66,7 @@ pub fn check_beside(path: &Path) -> anyhow::Result<()> {
 /// An error of writing an array, with the name of the file.
 pub fn npy_unwritten(path: &Path, error: NpyError) -> anyhow::Error {
     match error {
-        // It names the file.
+        // This error names the file.
         NpyError::Write(error) => error.into(),
         error => anyhow::Error::new(error).context(failed_to_write(path)),
     }
@@ -77,12 +76,12 @@ fn failed_to_read(path: &Path) -> String {
     format!("failed to read {}", path.display())
 }
 
-/// What could not be done with an output.
+/// The message for an output that could not be written.
 pub fn failed_to_write(path: &Path) -> String {
     format!("failed to write {}", path.display())
 }
 
-/// Refuses an array that was written and does not hold the numbers that come in turn. What is no regular file cannot be read again.
+/// Reads an array that was written, and fails if it does not contain these numbers in this order. Only regular files can be read again.
 pub fn require_written<R: ArrayReal + Real>(
     path: &Path,
     values: impl FnOnce(&mut dyn FnMut(&[Complex<R>]) -> io::Result<()>) -> io::Result<()>,
@@ -108,10 +107,10 @@ pub fn require_written<R: ArrayReal + Real>(
     Ok(())
 }
 
-/// Whether files that are there already are replaced.
+/// Whether existing files are replaced.
 static REPLACES: AtomicBool = AtomicBool::new(false);
 
-/// Files that are there already are replaced from now on, or not.
+/// Sets whether existing files are replaced.
 pub fn replace(files: bool) {
     REPLACES.store(files, Ordering::Relaxed);
 }
@@ -120,23 +119,23 @@ pub fn replaces() -> bool {
     REPLACES.load(Ordering::Relaxed)
 }
 
-/// Whether there is a file that would be lost.
+/// Whether there is a file whose content would be lost.
 pub fn holds_something(path: &Path) -> bool {
     !is_stream(path) && fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.len() > 0)
 }
 
-/// Refuses to replace a file that holds something, unless the user wants it.
+/// Fails if a file has content, unless the user allows to replace it.
 fn require_new(argument: &str, path: &Path, resumable: bool) -> anyhow::Result<()> {
     anyhow::ensure!(
         replaces() || !holds_something(path),
-        "{argument} {} is there already: give another name, {}or --force to replace it",
+        "{argument} {} already exists: give another name, {}or --force to replace it",
         path.display(),
         if resumable { "--resume to continue it, " } else { "" }
     );
     Ok(())
 }
 
-/// Claims the file of what a signal ended before it was what `output` is to hold: `x.stopped.nersc` for `x.nersc`.
+/// Claims the file for an unfinished result, which a signal ended: `x.stopped.nersc` if `output` is `x.nersc`.
 pub fn stopped(output: &Path) -> PathBuf {
     let mut name = output.file_stem().unwrap_or_default().to_owned();
     name.push(".stopped");
@@ -149,7 +148,8 @@ pub fn stopped(output: &Path) -> PathBuf {
     path
 }
 
-/// What the same command lacks to continue what a signal ended: `left_out` are arguments that it cannot have then, `written` outputs that are there now.
+/// How the same command must be changed to continue after a signal. `left_out` are arguments that it cannot have then, `written` are outputs
+/// that exist.
 pub fn but_with<'a>(left_out: &[&str], written: impl Iterator<Item = (&'a str, &'a Path)>) -> String {
     let there: Vec<&str> =
         written.filter(|(_, path)| !replaces() && holds_something(path)).map(|(name, _)| name).collect();
@@ -159,12 +159,12 @@ pub fn but_with<'a>(left_out: &[&str], written: impl Iterator<Item = (&'a str, &
     if all.is_empty() { String::new() } else { format!(" ({})", all.join(", and ")) }
 }
 
-/// Keeps other processes from writing a file that grows, or is written again and again, until the lock is dropped. Devices and pipes have none.
+/// Keeps other processes from writing a file that grows or is written repeatedly, until the lock is dropped. Devices and pipes have no lock.
 pub fn lock_file(path: &Path) -> anyhow::Result<Option<Lock>> {
     Ok((!is_stream(path) && !path.is_dir()).then(|| Lock::take(path)).transpose()?)
 }
 
-/// Fails as writing the file would, without writing it: better now than after an hour of computing.
+/// Fails if writing the file would fail, without writing it. This is better found before an hour of computing.
 pub fn require_writable(path: &Path) -> anyhow::Result<()> {
     if is_stream(path) {
         // A device or a pipe: opening it may wait for a reader.
@@ -178,13 +178,13 @@ pub fn require_writable(path: &Path) -> anyhow::Result<()> {
     if reached { Ok(()) } else { Ok(result?) }
 }
 
-/// Reads the name of a picture, which is SVG whatever its name says.
+/// Reads the name of a picture, which is always SVG.
 pub fn svg(path: &Path) -> Result<PathBuf, String> {
     match has_extension(path, &["svg"]) || path.starts_with("/dev") {
         true => Ok(path.to_owned()),
         false => {
             let path = path.display();
-            Err(format!("pictures are SVG, and '{path}' says otherwise: expected a name that ends in .svg"))
+            Err(format!("invalid name '{path}' of a picture: expected one that ends in .svg"))
         }
     }
 }
@@ -196,24 +196,24 @@ pub fn named<T: Clone + Send + Sync + 'static>(
     OsStringValueParser::new().try_map(move |name| read(Path::new(&name)))
 }
 
-/// Reads the name of an array to write, which is a NumPy file whatever its name says.
+/// Reads the name of an array to write, which is always a NumPy file.
 pub fn npy_name(path: &Path) -> Result<PathBuf, String> {
-    // A directory is told as one later.
+    // A directory is reported later as a directory.
     match is_npy(path) || path.starts_with("/dev") || path.is_dir() {
         true => Ok(path.to_owned()),
         false => {
             let path = path.display();
-            Err(format!("arrays are NumPy files, and '{path}' says otherwise: expected a name that ends in .npy"))
+            Err(format!("invalid name '{path}' of an array: expected one that ends in .npy"))
         }
     }
 }
 
-/// How a dataset is named to commands that take files with one.
+/// How to name a dataset for commands that accept no name of one.
 pub fn naming_a_dataset(path: &Path) -> String {
     format!("lanefield convert {} ARRAY.npy --from-dataset NAME makes an array of it", path.display())
 }
 
-/// Those of some files, with the names of their arguments, that were given.
+/// The files that were given, with the names of their arguments.
 pub fn given<'a, const N: usize>(
     files: [(&'a str, &'a Option<PathBuf>); N],
 ) -> impl Iterator<Item = (&'a str, &'a Path)> {
@@ -222,28 +222,28 @@ pub fn given<'a, const N: usize>(
 
 static REFUSED: AtomicBool = AtomicBool::new(false);
 
-/// Whether an output was refused: nothing is written then, a trace neither.
+/// Whether an output was refused. Then nothing is written, not even a trace.
 pub fn refused() -> bool {
     REFUSED.load(Ordering::Relaxed)
 }
 
-/// Remembers that an output is refused.
+/// Records that an output was refused.
 pub fn refuse(_: &anyhow::Error) {
     REFUSED.store(true, Ordering::Relaxed);
 }
 
-/// Refuses a file in the place of a directory that is to be written.
+/// Fails if a file is in the place of a directory that will be written.
 pub fn require_no_file(directory: &Path) -> anyhow::Result<()> {
     ensure!(!directory.is_file(), "{} is a file: give the name of a directory", directory.display());
     Ok(())
 }
 
-/// Claims outputs, and refuses one that is one of the other files or there already, either of which would be lost, or that cannot be written.
+/// Claims outputs. Fails if one is an input or another output, if it exists and would be lost, or if it cannot be written.
 pub fn require_outputs(outputs: &[(&str, &Path)], inputs: &[(&str, &Path)]) -> anyhow::Result<()> {
     require_outputs_but(outputs, inputs, |_| None)
 }
 
-/// As [`require_outputs`]; `resumes` says of an argument whether the command continues from the file if it is there, or none if it cannot.
+/// As [`require_outputs`]. `resumes` returns for an argument whether the command continues from its file if that exists; `None` if it cannot.
 pub fn require_outputs_but(
     outputs: &[(&str, &Path)],
     inputs: &[(&str, &Path)],
@@ -257,7 +257,7 @@ fn require_each(
     inputs: &[(&str, &Path)],
     resumes: impl Fn(&str) -> Option<bool>,
 ) -> anyhow::Result<()> {
-    // Rank 0 writes; what it has written by then is not there already for another one.
+    // Rank 0 writes. Its outputs must not be taken for existing files on other ranks.
     if !ranks::is_first() {
         return Ok(());
     }

@@ -1,4 +1,4 @@
-//! `lanefield guidelines`: which guidelines for GPU programs hold on a device, measured. The experiments: `lanefield_lab::guidelines`.
+//! `lanefield guidelines`: measures which guidelines for GPU programs hold on a device. `lanefield_lab::guidelines` has the experiments.
 
 use lanefield::backend::opencl::Context;
 use lanefield::backend::select::{DeviceChoice, Selected, select};
@@ -52,7 +52,7 @@ struct Report {
     #[serde(skip)]
     driver: String,
     scale: Scale,
-    /// What each gave, in the order of the list.
+    /// The results, in the order of the list.
     guidelines: Vec<Measured>,
 }
 
@@ -102,7 +102,7 @@ impl Guidelines {
         let note = note.unwrap_or_else(|| "the CPU reference was chosen".to_owned());
         match selected {
             Selected::Cpu => bail!(
-                "failed to find a device for the experiments: guidelines are experiments on OpenCL devices, and {note}; name one by --device \
+                "failed to find a device for the experiments: guidelines are experiments on OpenCL devices, and {note}; choose one with --device \
                  (`lanefield devices` lists them)"
             ),
             Selected::OpenCl(device) => {
@@ -133,7 +133,7 @@ impl Report {
         format!("{heading}\n{lines}\nWithout → with:{sides}{remarks}\n{}", self.summary())
     }
 
-    /// How many hold, and how many of the other verdicts there are.
+    /// How many guidelines hold, and how many have each of the other verdicts.
     fn summary(&self) -> String {
         let count = |verdict| self.guidelines.iter().filter(|outcome| outcome.verdict == verdict).count();
         let told = Verdict::ALL.map(|verdict| (count(verdict), verdict)).into_iter().filter(|(number, _)| *number > 0);
@@ -156,7 +156,7 @@ fn cells(outcome: &Measured) -> [String; 6] {
     ]
 }
 
-/// The median, and below it the range, in microseconds.
+/// The median, and in the next line the range, in microseconds.
 fn micros(Spread { median, tenth, ninetieth }: &Spread) -> String {
     let [median, tenth, ninetieth] = [median, tenth, ninetieth].map(|seconds| seconds * 1e6);
     format!("{median:.1}\n{tenth:.0} – {ninetieth:.0}")

@@ -1,4 +1,4 @@
-//! `lanefield hunt`: random kernels on a device against the CPU. The hunt itself: `lanefield::hunt`.
+//! `lanefield hunt`: compares random kernels on a device with the CPU. `lanefield::hunt` finds and shrinks mismatches.
 
 use std::fmt;
 use std::num::NonZeroUsize;
@@ -18,13 +18,13 @@ use super::progress::Steps;
 use super::worker_processes::{self, Workers, in_processes, usual_jobs};
 use crate::prelude::*;
 
-/// Bodies of a question to a worker.
+/// Kernel functions in a question to a worker.
 const BODIES: u32 = 12;
-/// A worker is replaced after so many questions: drivers keep what they compiled.
+/// A worker is replaced after this number of questions, because drivers keep what they compiled.
 const QUESTIONS_OF_A_WORKER: usize = 20;
-/// The argument by which a worker knows that it is one.
+/// The argument that makes a process a worker.
 const WORKER: &str = "--worker";
-/// Drivers need not keep kernels that are never built again.
+/// Drivers need not cache kernels that are never built again.
 const NO_CACHES: [(&str, &str); 2] = [("POCL_KERNEL_CACHE", "0"), ("CUDA_CACHE_DISABLE", "1")];
 
 /// Search for wrong bits with random kernels.
@@ -73,10 +73,10 @@ enum Answer {
     Failed(String),
 }
 
-/// What is known at the end. As JSON, these fields.
+/// The result of the hunt. As JSON, these fields.
 #[derive(Default, Serialize)]
 struct Hunted {
-    /// "same bits", "DIFFERENT", or "FAILED" where a kernel could not be built or run.
+    /// "same bits", "DIFFERENT", or "FAILED" if a kernel could not be built or run.
     verdict: &'static str,
     seed: u64,
     build_options: String,
@@ -84,9 +84,9 @@ struct Hunted {
     bodies: u64,
     components: u64,
     find: Option<Find>,
-    /// Why kernels could not be run, and the seed with which that is seen again.
+    /// Why kernels could not be run, and the seed that reproduces it.
     failure: Option<String>,
-    /// The program of the few operations.
+    /// The program with the few operations of a mismatch.
     program: Option<PathBuf>,
 }
 
@@ -125,7 +125,7 @@ impl Hunt {
             say!("interrupted: a signal ended the hunt before anything was compared: run it again");
             return Ok(Outcome::Done);
         }
-        ensure!(hunted.bodies > 0 || hunted.failure.is_some(), "nothing was compared: give --seconds more time");
+        ensure!(hunted.bodies > 0 || hunted.failure.is_some(), "nothing was compared: use a larger --seconds");
         show(self.json, Head::on(Kind::Hunt, Device::from(&*info)), &hunted, |hunted| hunted.to_string())?;
         Ok(if hunted.verdict == "same bits" { Outcome::Done } else { Outcome::CheckFailed })
     }

@@ -1,7 +1,8 @@
-//! SIGUSR1 and SIGUSR2, which batch systems send before a job's time is over, ask for a checkpoint; the run continues.
+//! Signals. SIGUSR1 and SIGUSR2, which batch systems send before a job's time is over, request a checkpoint; the run continues.
 //!
-//! Ctrl-C, SIGTERM, SIGHUP and SIGXCPU (the soft limit of CPU time): the program ends with exit code 130. It ends at once where there is nothing to keep; a command that has something asks
-//! now and then whether to end, and then writes and says what there is. A second signal, half a second later or more, ends it at once in any case.
+//! Ctrl-C, SIGTERM, SIGHUP and SIGXCPU (the soft limit of CPU time) end the program with exit code 130. If there is nothing to keep, it ends at
+//! once. A command that has something to keep checks regularly whether to end, and then writes and reports what there is. A second signal, half
+//! a second later or more, ends the program at once in any case.
 
 use std::io;
 #[cfg(unix)]
@@ -21,20 +22,20 @@ use signal_hook::low_level;
 /// The exit code after a signal, whichever it was.
 pub const EXIT_CODE: u8 = 130;
 
-/// Signals closer to each other are one: `timeout` sends its own to the process, and then to the group of the process.
+/// Signals within this time count as one: `timeout` sends its own to the process, and then to the group of the process.
 const SAME: Duration = Duration::from_millis(500);
 
-/// What is known of signals, and what to do at one.
+/// The state of signals, and what a signal does.
 struct Signals {
     start: Instant,
-    /// Milliseconds from the start to the first signal, plus one; 0 where none came.
+    /// Milliseconds from the start to the first signal, plus one; 0 if none came.
     came: AtomicU64,
     /// Whether the first signal ends the program at once.
     nothing_to_keep: AtomicBool,
 }
 
 impl Signals {
-    /// Whether a signal that comes now ends the program at once.
+    /// Whether a signal at this moment ends the program at once.
     fn ends_at_once(&self) -> bool {
         let now = self.start.elapsed().as_millis() as u64 + 1;
         let earlier = self.came.compare_exchange(0, now, Ordering::Relaxed, Ordering::Relaxed).err();
@@ -46,29 +47,29 @@ impl Signals {
 
 static SIGNALS: OnceLock<Signals> = OnceLock::new();
 
-/// Whether this command writes a checkpoint when a signal asks for it, and whether one has asked.
+/// Whether this command writes a checkpoint when a signal requests one, and whether one was requested.
 static HEEDS_REQUESTS: AtomicBool = AtomicBool::new(false);
 static REQUESTED: AtomicBool = AtomicBool::new(false);
 
-/// How the work of a command that keeps nothing can be kept all the same.
+/// How to keep the work of a command that keeps nothing by default.
 static CURE: OnceLock<&str> = OnceLock::new();
 
-/// Sets what is said at a signal while there is nothing to keep.
+/// Sets the advice that is printed at a signal while there is nothing to keep.
 pub fn advise(cure: &'static str) {
     let _ = CURE.set(cure);
 }
 
-/// From now on signals can ask for a checkpoint.
+/// Lets signals request checkpoints.
 pub fn heed_requests() {
     HEEDS_REQUESTS.store(true, Ordering::Relaxed);
 }
 
-/// Whether a signal has asked for a checkpoint since this was last called.
+/// Whether a signal has requested a checkpoint since the last call.
 pub fn takes_request() -> bool {
     REQUESTED.swap(false, Ordering::Relaxed)
 }
 
-/// Prepares for signals. To be called before any thread is started: all threads inherit what is blocked here.
+/// Prepares for signals. It must be called before any thread is started, because threads inherit the blocked signals.
 pub fn heed() -> anyhow::Result<()> {
     let signals = SIGNALS.get_or_init(|| Signals {
         start: Instant::now(),
@@ -85,17 +86,17 @@ pub fn heed() -> anyhow::Result<()> {
     listen(ends_at_once).context("failed to prepare for signals")
 }
 
-/// Ends the program at each signal for which `ends_at_once`, in a thread of its own. Signals are blocked everywhere else: LLVM in an OpenCL driver puts handlers of its own in the
-/// place of those that it finds, and until it has put these back, a second signal would kill the program.
+/// Ends the program, from a separate thread, at each signal for which `ends_at_once` is true. Signals are blocked in all other threads. LLVM in
+/// an OpenCL driver replaces handlers by its own, and until it restores them, a second signal would kill the program.
 #[cfg(unix)]
 fn listen(ends_at_once: impl Fn(i32) -> bool + Clone + Send + Sync + 'static) -> io::Result<()> {
     use signal_hook::consts::{SIGHUP, SIGUSR1, SIGUSR2, SIGXCPU, SIGXFSZ};
 
-    // Beyond `ulimit -f` a write is to be an error, which says what was not written.
+    // Beyond `ulimit -f`, a write must return an error, whose message says what was not written.
     signal_hook::flag::register(SIGXFSZ, std::sync::Arc::default())?;
     let hangup = (!is_ignored(SIGHUP)).then_some(SIGHUP);
     let signals: Vec<i32> = [SIGINT, SIGTERM, SIGXCPU, SIGUSR1, SIGUSR2].into_iter().chain(hangup).collect();
-    // SAFETY: sigemptyset makes a set of what it is given, sigaddset adds a valid number to it.
+    // SAFETY: sigemptyset initialises the set, sigaddset adds a valid number to it.
     let set = unsafe {
         let mut set = std::mem::MaybeUninit::<libc::sigset_t>::uninit();
         libc::sigemptyset(set.as_mut_ptr());
@@ -106,7 +107,7 @@ fn listen(ends_at_once: impl Fn(i32) -> bool + Clone + Send + Sync + 'static) ->
         set
     };
     let mask = |how| {
-        // SAFETY: the set is read; the old one is not asked for.
+        // SAFETY: the set is read, and the old one is not requested.
         match unsafe { libc::pthread_sigmask(how, &set, std::ptr::null_mut()) } {
             0 => Ok(()),
             code => Err(io::Error::from_raw_os_error(code)),
@@ -120,9 +121,9 @@ fn listen(ends_at_once: impl Fn(i32) -> bool + Clone + Send + Sync + 'static) ->
             // SAFETY: sigwait reads the set, and writes the number of the signal.
             while unsafe { libc::sigwait(&set, &mut signal) } == 0 {
                 if asks_for_a_checkpoint(signal) && !HEEDS_REQUESTS.load(Ordering::Relaxed) {
-                    say!("note: a signal asked for a checkpoint, and there is none to write here: the run continues");
+                    say!("note: a signal requested a checkpoint, but there is none to write here: the run continues");
                 } else if ends_at_once(signal) {
-                    // At a second signal, standard error may be what it waits for.
+                    // At a second signal, the program may be waiting for standard error.
                     if SIGNALS.get().is_some_and(|signals| signals.nothing_to_keep.load(Ordering::Relaxed)) {
                         say!("interrupted: a signal ended the command{}", at_once());
                     }
@@ -133,14 +134,14 @@ fn listen(ends_at_once: impl Fn(i32) -> bool + Clone + Send + Sync + 'static) ->
         }
     };
     if std::thread::Builder::new().name("signals".to_owned()).spawn(wait).is_err() {
-        // Under a limit of threads there is none to wait, and none for an OpenCL driver either.
+        // If a limit of threads prevents this thread, OpenCL drivers have none either.
         mask(libc::SIG_UNBLOCK)?;
         handle(&signals, ends_at_once)?;
     }
     Ok(())
 }
 
-/// What a command that ends at once says of its outputs, which get no names from here on.
+/// What a command that ends at once says about its outputs, which get no names from now on.
 #[cfg(unix)]
 fn at_once() -> String {
     let here = std::env::current_dir().unwrap_or_default();
@@ -165,7 +166,7 @@ fn listen(ends_at_once: impl Fn(i32) -> bool + Clone + Send + Sync + 'static) ->
     handle(&[SIGINT, SIGTERM], ends_at_once)
 }
 
-/// Whether it is one of those that batch systems send before the end.
+/// Whether it is a signal that batch systems send before the end.
 #[cfg(unix)]
 fn asks_for_a_checkpoint(signal: i32) -> bool {
     use signal_hook::consts::{SIGUSR1, SIGUSR2};
@@ -175,7 +176,8 @@ fn asks_for_a_checkpoint(signal: i32) -> bool {
 /// The same in a handler of each signal.
 fn handle(signals: &[i32], ends_at_once: impl Fn(i32) -> bool + Clone + Send + Sync + 'static) -> io::Result<()> {
     for &signal in signals {
-        // SAFETY: the handler reads the clock, reads and writes atomic numbers, and exits without destructors: all may be done whenever a signal comes.
+        // SAFETY: the handler reads the clock, reads and writes atomic numbers, and exits without destructors. All of these are allowed in a
+        // signal handler.
         unsafe {
             let ends_at_once = ends_at_once.clone();
             low_level::register(signal, move || {
@@ -192,20 +194,20 @@ fn handle(signals: &[i32], ends_at_once: impl Fn(i32) -> bool + Clone + Send + S
 #[cfg(unix)]
 fn is_ignored(signal: i32) -> bool {
     let mut action = std::mem::MaybeUninit::<libc::sigaction>::uninit();
-    // SAFETY: without a new action, sigaction only writes the one there is to where it is told, which has room for it.
+    // SAFETY: without a new action, sigaction only writes the present one, to memory that has room for it.
     let known = unsafe { libc::sigaction(signal, std::ptr::null(), action.as_mut_ptr()) } == 0;
-    // SAFETY: where it succeeded, it has written the action.
+    // SAFETY: if the call succeeded, it has written the action.
     known && unsafe { action.assume_init() }.sa_sigaction == libc::SIG_IGN
 }
 
-/// From now on there is something to keep: the first signal is for [`interrupted`] to tell of.
+/// Declares that there is something to keep. From now on, the first signal only makes [`interrupted`] true.
 pub fn keep() {
     if let Some(signals) = SIGNALS.get() {
         signals.nothing_to_keep.store(false, Ordering::Relaxed);
     }
 }
 
-/// Whether the program is to end here: on all ranks of a lattice at the same place, after the next of their sums.
+/// Whether the program must end here. All ranks of a lattice end at the same place, after their next sum.
 pub fn ends_on(lattice: &WholeLattice) -> bool {
     if interrupted() {
         lattice.ask_to_stop();
@@ -213,8 +215,8 @@ pub fn ends_on(lattice: &WholeLattice) -> bool {
     lattice.is_stopping()
 }
 
-/// Whether somebody wants the program to end. What fails from then on may fail for that reason, and is no finding: compilers remove their files when a
-/// signal comes.
+/// Whether a signal has asked the program to end. Later failures may have the same cause and are no findings: compilers remove their files when
+/// a signal comes.
 pub fn interrupted() -> bool {
     SIGNALS.get().is_some_and(|signals| signals.came.load(Ordering::Relaxed) != 0)
 }

@@ -1,4 +1,4 @@
-//! The arguments that say how one kernel is launched: to run it, or only to look at its launch.
+//! The arguments that determine how a kernel is launched, to run it or to inspect its launch.
 
 use crate::kernels::Known;
 use crate::prelude::*;
@@ -36,7 +36,7 @@ impl CaseArgs {
         self.tuning.tuning()
     }
 
-    /// What a kernel is run on, on a CPU or a GPU.
+    /// The case that a kernel runs on, on a CPU or a GPU.
     pub fn case(&self, is_cpu: bool, kernel: &'static Kernel) -> anyhow::Result<BenchCase> {
         let usual = if is_cpu { [8; 4] } else { [32; 4] };
         let extents = self.lattice.map_or_else(|| Extents::new(usual), Ok)?;
@@ -48,7 +48,7 @@ impl CaseArgs {
     }
 }
 
-/// Refuses a precision that a kernel does not have.
+/// Fails if a kernel does not have a precision.
 pub fn require_precision(kernel: &Kernel, precision: Precision) -> anyhow::Result<()> {
     let known: Vec<String> = kernel.precisions.iter().map(ToString::to_string).collect();
     ensure!(kernel.takes(precision), "{kernel} does not take {precision}: expected {}", known.join(" or "));
@@ -77,7 +77,7 @@ pub struct KernelWorkArgs {
 }
 
 impl KernelWorkArgs {
-    /// The kernels that a word names, as far as their accesses are described, each with a launch on these fields.
+    /// The kernels that a word names, if their accesses are described, each with a launch on these fields.
     pub fn of(&self, list: &Known, word: &str) -> anyhow::Result<Vec<KernelWork>> {
         let kernels = wanted(list, &[word.to_owned()], is_described, "has no description of its accesses")?;
         let launch = |kernel: &'static Kernel| {
@@ -90,7 +90,7 @@ impl KernelWorkArgs {
     }
 }
 
-/// Refuses a number of right-hand sides that a kernel is not built for.
+/// Fails if a kernel is not built for this number of right-hand sides.
 pub fn require_rhs(kernel: &Kernel, rhs: usize) -> anyhow::Result<()> {
     let many = format!("{}_many", kernel.name);
     let other = lanefield::kernel::all().find(|other| other.name == many).map(|other| format!(": take {other}"));

@@ -1,4 +1,4 @@
-//! What commands know by name: the kernels of the library and of a caller, and maps of a caller; and the words that name them ([`KernelList::named`]).
+//! Names that commands know: kernels of the library and of a caller, maps of a caller, and words for groups of them ([`KernelList::named`]).
 
 use std::any::TypeId;
 use std::ops::Deref;
@@ -9,7 +9,7 @@ use lanefield::kernel::{Kernel, KernelList};
 
 use super::maps::Map;
 
-/// Kernels, and maps beside them.
+/// Kernels and maps.
 #[derive(Clone, Default)]
 pub struct Known {
     pub kernels: KernelList,
@@ -30,7 +30,7 @@ impl Known {
         self.maps.iter().copied().find(|map| map.name() == name)
     }
 
-    /// The maps that some words name, `maps` all of them; none where the words name kernels.
+    /// The maps that some words name; `maps` names all. None if the words name kernels.
     pub fn maps_of(&self, words: &[String]) -> anyhow::Result<Vec<Map>> {
         let of_word =
             |word: &String| if word == "maps" { self.maps.clone() } else { self.map(word).into_iter().collect() };
@@ -41,7 +41,7 @@ impl Known {
         }
     }
 
-    /// Refuses a word that names nothing.
+    /// Fails if a word names nothing.
     fn require(&self, word: &str) -> Result<(), String> {
         if self.map(word).is_some() || (word == "maps" && !self.maps.is_empty()) {
             return Ok(());
@@ -52,10 +52,10 @@ impl Known {
     }
 }
 
-/// A command whose arguments that name kernels take those of a list, and whose errors name these.
+/// Lets the arguments of a command name the kernels of a list, and lets its errors name these kernels.
 pub fn with_kernels(command: Command, list: &Known) -> Command {
     let studies: Vec<&str> = command.get_subcommands().map(Command::get_name).filter(|name| *name != "help").collect();
-    // A wrong word may have been meant for a study.
+    // A wrong word may be a misspelt study.
     let or = if studies.is_empty() { String::new() } else { format!("; or a study: {}", studies.join(", ")) };
     let takes = |arg: clap::Arg| {
         let names_kernels = arg
@@ -76,7 +76,7 @@ pub fn with_kernels(command: Command, list: &Known) -> Command {
     command.mut_args(takes).mut_subcommands(|command| with_kernels(command, list))
 }
 
-/// The kernel of the library that a name means.
+/// The kernel of the library with a name.
 pub fn of_library(name: &str) -> Result<&'static Kernel, String> {
     one(&KernelList::LIBRARY, name)
 }
@@ -88,7 +88,7 @@ pub fn one(list: &KernelList, name: &str) -> Result<&'static Kernel, String> {
     })
 }
 
-/// The kernels that some words name, each once, as far as a command has something to say of them.
+/// The kernels that some words name, each once, without those that a command cannot use.
 pub fn wanted(
     list: &KernelList,
     words: &[String],

@@ -1,5 +1,6 @@
-//! The program `lanefield`, one file a subcommand; everything it can do, the library and the laboratory can. Programs with kernels of their own have the
-//! same tools over these: [`toolbox::main`]. Exit codes: 0 done, 1 a check failed or a solver did not converge, 2 bad usage or input, 130 a signal.
+//! The program `lanefield`, with one file for each subcommand. The library and the laboratory do the work. Programs with their own kernels get
+//! the same tools from [`toolbox::main`]. Exit codes: 0 done, 1 a check failed or a solver did not converge, 2 wrong usage or input, 130 a
+//! signal.
 
 #[macro_use]
 mod outcome;
@@ -142,7 +143,7 @@ commands! {
 }
 
 impl Command {
-    /// Whether several ranks can share its work.
+    /// Whether several ranks can run the command.
     fn runs_on_ranks(&self) -> bool {
         use Command::{
             Apply, Bench, Config, Eigen, Flow, Gaugefix, Observe, Potential, Propagator, Reduce, Smear, Solve,
@@ -160,7 +161,7 @@ fn command() -> clap::Command {
     help::grouped(with_kernels(Cli::command(), Known::LIBRARY))
 }
 
-/// Runs the program `lanefield`, and says how it ended.
+/// Runs the program `lanefield`, and returns its exit code.
 pub fn main() -> ExitCode {
     let matches = matches(command(), std::env::args_os().collect());
     let Cli { command, general } = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());

@@ -1,4 +1,4 @@
-//! What the system grants the program: threads for the host's own work, and the limits that errors of the system are about.
+//! Limits of the system: threads for the host's work, and the limits behind errors of the system.
 
 use std::io;
 use std::sync::{Mutex, PoisonError};
@@ -16,8 +16,8 @@ pub fn threads_of(matches: &ArgMatches) -> Option<Threads> {
     here.or_else(|| matches.subcommand().and_then(|(_, matches)| threads_of(matches)))
 }
 
-/// Starts the threads in which files and layouts are handled around a backend: no more than were asked for, and where the system starts fewer, half of
-/// what it starts, since backends have threads of their own. To be called before anything else uses rayon, which would panic then.
+/// Starts the threads that handle files and layouts, as many as requested at most. If the system starts fewer, this uses half of those, since
+/// backends have threads of their own. It must be called before anything uses rayon, which would panic.
 pub fn start_threads(wanted: Option<Threads>) {
     let from_environment = || std::env::var("RAYON_NUM_THREADS").ok()?.parse().ok();
     let wanted =
@@ -35,11 +35,11 @@ pub fn start_threads(wanted: Option<Threads>) {
             if threads == 1 { pool.use_current_thread() } else { pool }
         }
     };
-    // Fails only if it is there already.
+    // This fails only if the pool exists.
     let _ = pool.build_global();
 }
 
-/// Whether so many threads can run at the same time; else how many, and why no more.
+/// Whether this number of threads can run at the same time. The error has the number that can, and the reason.
 fn startable(threads: usize) -> Result<(), (usize, io::Error)> {
     let gate = Mutex::new(());
     let closed = gate.lock().unwrap_or_else(PoisonError::into_inner);
@@ -54,7 +54,7 @@ fn startable(threads: usize) -> Result<(), (usize, io::Error)> {
     })
 }
 
-/// A limit of the system. (The type of their names differs from one system to the next.)
+/// A limit of the system. It is a macro because the type of the names differs between systems.
 #[cfg(unix)]
 macro_rules! limit {
     ($resource:expr) => {{
@@ -65,7 +65,7 @@ macro_rules! limit {
     }};
 }
 
-/// What limit an error of the system is about, and how to raise it.
+/// The limit that an error of the system is about, and how to raise it.
 #[cfg(unix)]
 pub fn hint(error: &anyhow::Error) -> Option<String> {
     let number = error.chain().find_map(|cause| cause.downcast_ref::<io::Error>()?.raw_os_error())?;
@@ -76,7 +76,7 @@ pub fn hint(error: &anyhow::Error) -> Option<String> {
     }
 }
 
-/// What limit an error of the system is about, where there are any.
+/// The limit that an error of the system is about, on systems that have them.
 #[cfg(not(unix))]
 pub fn hint(_: &anyhow::Error) -> Option<String> {
     None

@@ -1,4 +1,4 @@
-//! Machines, clusters and workloads by the names of files that describe them.
+//! Machines, clusters and workloads by name, or from files that describe them.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use lanefield::bounded;
 use lanefield_lab::description::Description;
 use lanefield_lab::machine::Machine;
 
-/// The machine of a name, or of a file that ends in .toml.
+/// The machine with a name, or from a file that ends in .toml.
 pub fn machine_named(name: &str) -> anyhow::Result<Machine> {
     if name.ends_with(".toml") { described(Path::new(name)) } else { Ok(Machine::named(name)?) }
 }

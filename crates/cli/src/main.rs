@@ -1,4 +1,4 @@
-//! The program `lanefield`: all of it is the library of this package, which programs with kernels of their own use, too.
+//! The program `lanefield`. All of it is in the library of this package, so that programs with their own kernels can use it.
 
 fn main() -> std::process::ExitCode {
     lanefield_cli::main()

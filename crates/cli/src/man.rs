@@ -1,4 +1,4 @@
-//! `lanefield man`, which is hidden: the manual pages of a distribution (`make dist`), one for the program and one for each subcommand.
+//! `lanefield man`, a hidden command: writes manual pages for a distribution (`make dist`), one for the program and one for each subcommand.
 
 use clap::Command;
 use clap_mangen::Man;

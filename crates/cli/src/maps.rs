@@ -1,4 +1,5 @@
-//! Kernels over index spaces of their own (`lanefield::dynamic::IndexKernel`), as maps are: compared, timed, and looked at.
+//! Commands for maps, which are kernels over index spaces of their own (`lanefield::dynamic::IndexKernel`): comparing, timing and examining
+//! them.
 
 use anyhow::{Context as _, bail};
 use lanefield::backend::Cpu;
@@ -12,7 +13,7 @@ use serde::Serialize;
 use super::interrupt::interrupted;
 use super::output::{fitted, number, table_of};
 
-/// A kernel of a caller, on an index space of its own.
+/// A kernel of a caller, over an index space of its own.
 pub type Map = &'static dyn IndexKernel;
 
 #[derive(Serialize)]
@@ -67,7 +68,7 @@ impl ComparedMap {
     }
 }
 
-/// A map in one way of launching it, timed.
+/// The time of a map in one way of launching it.
 #[derive(Default, Serialize)]
 pub struct TimedMap {
     map: &'static str,
@@ -75,13 +76,13 @@ pub struct TimedMap {
     bytes: u64,
     pub seconds: Option<Spread>,
     bytes_per_second: Option<f64>,
-    /// Of the copy bandwidth of the same run; none where the arrays fit a cache.
+    /// The share of the copy bandwidth of the same run; null if the arrays fit a cache.
     share_of_copy: Option<f64>,
     failure: Option<String>,
 }
 
 impl TimedMap {
-    /// Times maps in their usual way, or in all ways.
+    /// Times maps in their default way, or in all ways.
     pub fn all(maps: &[Map], backend: &AnyBackend, samples: u32, all_ways: bool) -> anyhow::Result<Vec<Self>> {
         let mut timed = Vec::new();
         for map in maps {
@@ -127,7 +128,7 @@ impl TimedMap {
     }
 }
 
-/// What was timed of maps, in place of kernels.
+/// The times of maps, in place of those of kernels.
 #[derive(Serialize)]
 pub struct MapReport {
     pub rows: [(); 0],
@@ -150,7 +151,7 @@ pub fn table_of_times(rows: &[TimedMap]) -> String {
     fitted(table_of(cells, 2..), &["10 – 90 %, µs"]).to_string()
 }
 
-/// The fastest way of each map, and what its author would write.
+/// The fastest way of each map, as its author would write it.
 pub fn fastest_ways(rows: &[TimedMap]) -> Vec<String> {
     rows.chunk_by(|a, b| a.map == b.map)
         .filter_map(|ways| {
@@ -165,7 +166,7 @@ pub fn fastest_ways(rows: &[TimedMap]) -> Vec<String> {
         .collect()
 }
 
-/// Maps in every way to launch them, and whether the bits are the same in all.
+/// Maps in all ways to launch them, and whether the bits are the same in all.
 #[derive(Serialize)]
 pub struct TunedMaps {
     pub maps: Vec<TimedMap>,
@@ -185,7 +186,7 @@ pub struct ExaminedMaps {
     maps: Vec<ExaminedMap>,
 }
 
-/// Why a map is slow: its share of the copy bandwidth, a way that is faster, and what its launches cost.
+/// Why a map is slow: its share of the copy bandwidth, a faster way, and the cost of its launches.
 #[derive(Serialize)]
 struct ExaminedMap {
     #[serde(flatten)]

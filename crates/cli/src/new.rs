@@ -1,4 +1,4 @@
-//! `lanefield new`: a crate for kernels of one's own, with one kernel that builds, passes and is timed.
+//! `lanefield new`: creates a crate for your own kernels, with one kernel that builds, passes its tests and is timed.
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -9,7 +9,7 @@ use super::files::{failed_to_write, replaces, require_outputs};
 use super::output::print;
 use crate::prelude::*;
 
-/// The files of such a crate: `NAME` is its name, `CRATE` the name in Rust, `@LANEFIELD@` and `@LANEFIELD_CLI@` where the packages are.
+/// The files of such a crate. `NAME` is its name, `CRATE` its name in Rust, and `@LANEFIELD@` and `@LANEFIELD_CLI@` the places of the packages.
 const FILES: [(&str, &str); 6] = [
     (".gitignore", include_str!("new/gitignore.txt")),
     ("Cargo.toml", include_str!("new/Cargo.toml.txt")),
@@ -52,9 +52,9 @@ impl New {
         let is_empty = fs::read_dir(&self.folder).map_or(!self.folder.exists(), |mut entries| entries.next().is_none());
         ensure!(
             is_empty || (self.folder.is_dir() && replaces()),
-            "{} is there already{}",
+            "{} already exists{}",
             self.folder.display(),
-            if self.folder.is_dir() { ", and not empty; --force writes into it" } else { ", and is no folder" }
+            if self.folder.is_dir() { ", and is not empty; --force writes into it" } else { ", and is not a folder" }
         );
         for (path, _) in &files {
             let folder = path.parent().unwrap_or(&self.folder);
@@ -69,7 +69,7 @@ impl New {
             self.lock(source)?;
         }
         print(format!(
-            "{name}: the kernel is in {}; in {}\n  cargo test             holds it against its twin, and a device against the CPU\n  \
+            "{name}: the kernel is in {}; in {}\n  cargo test             compares it with its scalar reference, and a device with the CPU\n  \
              cargo run -- verify    compares a device with the CPU, bit for bit\n  cargo bench            times it",
             self.folder.join("src/lib.rs").display(),
             self.folder.display()
@@ -77,7 +77,7 @@ impl New {
         Ok(Outcome::Done)
     }
 
-    /// Where the sources of Lanefield are; `None` is the released version.
+    /// The folder with the sources of Lanefield; `None` for the released version.
     fn source(&self) -> anyhow::Result<Option<PathBuf>> {
         let has_sources = |folder: &Path| folder.join("crates/cli/Cargo.toml").is_file();
         match &self.source {
@@ -94,12 +94,12 @@ impl New {
         Ok(self.source.clone())
     }
 
-    /// Locks the versions that Lanefield itself is built with.
+    /// Locks the versions of dependencies that Lanefield itself is built with.
     fn lock(&self, source: &Path) -> anyhow::Result<()> {
         let (from, to) = (source.join("Cargo.lock"), self.folder.join("Cargo.lock"));
         if from.is_file() {
             fs::copy(&from, &to).with_context(|| failed_to_write(&to))?;
-            // Takes out what this crate does not depend on. Without cargo, or without its index, the next build does it.
+            // Removes the packages that this crate does not need. Without cargo or its index, the next build does it.
             let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
             let mut update = Command::new(cargo);
             update.args(["update", "--workspace", "--offline", "--quiet"]).current_dir(&self.folder);
@@ -109,7 +109,7 @@ impl New {
     }
 }
 
-/// What stands for the packages, and where they are.
+/// The placeholders of the packages, and their places.
 fn packages(source: Option<&Path>) -> anyhow::Result<[(&'static str, String); 2]> {
     let version = env!("CARGO_PKG_VERSION");
     let place = |package: &str| {
@@ -118,16 +118,16 @@ fn packages(source: Option<&Path>) -> anyhow::Result<[(&'static str, String); 2]
         let folder = folder.canonicalize().with_context(|| format!("failed to find {}", folder.display()))?;
         let folder =
             folder.to_str().with_context(|| format!("Cargo.toml cannot name {}: it is not UTF-8", folder.display()))?;
-        // A TOML string quotes what JSON quotes.
+        // A TOML string has the same escapes as a JSON string.
         Ok::<_, anyhow::Error>(format!("version = \"{version}\", path = {}", serde_json::to_string(folder)?))
     };
     Ok([("@LANEFIELD_CLI@", place("crates/cli")?), ("@LANEFIELD@", place(".")?)])
 }
 
-/// Most letters of a name, as on crates.io.
+/// The most letters in a name, as on crates.io.
 const LONGEST: usize = 64;
 
-/// Names that letters allow and a crate cannot have, with the reason.
+/// Names that have valid letters but cannot name a crate, with the reason.
 const RESERVED: [(&str, &str); 6] = [
     (
         "a keyword of Rust",
@@ -146,7 +146,7 @@ const RESERVED: [(&str, &str); 6] = [
 const LANEFIELD: &str = " lanefield lanefield_capi lanefield_cli lanefield_example_outside lanefield_kernels lanefield_lab lanefield_macros lanefield_maps lanefield_mpi \
                          lanefield_ports lanefield_python lanefield_reference ";
 
-/// The name of the crate in a folder.
+/// The name of the crate, which is that of its folder.
 fn name_of(folder: &Path) -> anyhow::Result<&str> {
     let last = folder.file_name().with_context(|| {
         format!("'{}' does not end in the name of a crate: expected one such as my-kernels", folder.display())
@@ -156,12 +156,12 @@ fn name_of(folder: &Path) -> anyhow::Result<&str> {
     let letters = name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '_');
     ensure!(
         letters && name.starts_with(|c: char| c.is_ascii_lowercase()) && name.len() <= LONGEST,
-        "'{shown}' is no name for a crate: expected at most {LONGEST} lower-case letters, digits, - and _, a letter first, as in my-kernels"
+        "'{shown}' is not a valid name for a crate: expected at most {LONGEST} lower-case letters, digits, - and _, a letter first, as in my-kernels"
     );
     let in_rust = name.replace('-', "_");
     let is_in = |names: &str| names.split_whitespace().any(|name| name == in_rust);
     if let Some((what, _)) = RESERVED.iter().find(|(_, names)| is_in(names)) {
-        bail!("'{name}' is no name for a crate: it is {what}; take another, such as my-{name}");
+        bail!("'{name}' is not a valid name for a crate: it is {what}; take another, such as my-{name}");
     }
     ensure!(in_rust != KERNEL, "'{name}' is the name of the kernel in the new crate: take another, such as my-kernels");
     Ok(name)

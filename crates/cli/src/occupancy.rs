@@ -1,5 +1,5 @@
-//! `lanefield occupancy`: how many waves of a kernel a compute unit holds, by numbers given by hand, of a kernel on the device in use, or of kernels
-//! compiled for GPUs that need not be there. The rules: `lanefield_lab::occupancy`; the code: `lanefield_lab::code`.
+//! `lanefield occupancy`: how many waves of a kernel a compute unit holds. The kernel's needs are given as numbers, or come from a build for the
+//! device in use, or from compiling for GPUs that need not be present. `lanefield_lab::occupancy` has the rules, `lanefield_lab::code` the code.
 
 mod arguments;
 mod by_hand;

@@ -1,5 +1,5 @@
-//! The operators of the library as options: `--operator`, and one option for each parameter that any of them has. Names, meanings and defaults are
-//! those of [`definitions`].
+//! The operators of the library as options: `--operator`, and one option for each parameter that an operator has. Names, meanings and defaults
+//! are those of [`definitions`].
 
 use std::ffi::OsStr;
 use std::marker::PhantomData;
@@ -20,12 +20,12 @@ use serde_json::{Map, Value};
 
 use super::args::HopArgs;
 
-/// What a command takes as `--operator`.
+/// The operators that a command accepts as `--operator`.
 pub trait Offer: 'static {
     const HELP: &'static str;
-    /// The operator where none is named.
+    /// The default operator.
     const DEFAULT: Option<&'static str> = None;
-    /// Why operators are refused that exist, but are not offered.
+    /// Why existing operators are not offered.
     const NEEDS: &'static str = "";
 
     fn operators() -> Vec<&'static Definition> {
@@ -37,7 +37,7 @@ pub trait Offer: 'static {
     }
 }
 
-/// Operators that can be inverted: all of them.
+/// Operators that can be inverted: all.
 pub struct Invertible;
 
 impl Offer for Invertible {
@@ -65,7 +65,7 @@ fn acts_on_spinors(definition: &Definition) -> bool {
     model.is_ok_and(|model| matches!(model.object(), Object::Spinors(_)))
 }
 
-/// An operator with its parameters, as they were given.
+/// An operator with the parameters that were given.
 pub struct OperatorArgs<O> {
     name: String,
     given: Vec<(&'static str, String)>,
@@ -154,7 +154,7 @@ fn parameters(operators: &[&'static Definition]) -> Vec<&'static Parameter> {
     parameters
 }
 
-/// The option of a parameter, which takes what the parameter takes.
+/// The option of a parameter.
 fn option(parameter: &'static Parameter, operators: &[&'static Definition]) -> Arg {
     let (value_name, negative) = match parameter.kind {
         ParameterKind::Number => ("NUMBER".to_owned(), true),
@@ -171,7 +171,7 @@ fn option(parameter: &'static Parameter, operators: &[&'static Definition]) -> A
         .value_parser(checked)
 }
 
-/// "Clover coefficient [default: 1] (clover)"; meanings that differ between operators, one after the other.
+/// "Clover coefficient [default: 1] (clover)"; if the meaning differs between operators, one after the other.
 fn help(name: &str, operators: &[&'static Definition]) -> String {
     let mut meanings: Vec<(String, Vec<&str>)> = Vec::new();
     for operator in operators {
@@ -191,7 +191,7 @@ fn help(name: &str, operators: &[&'static Definition]) -> String {
     let text = told.collect::<Vec<_>>().join("; ");
     let mut letters = text.chars();
     match letters.next() {
-        // Not of "b of Möbius fermions".
+        // This leaves "b of Möbius fermions" as it is.
         Some(first) if !letters.as_str().starts_with(' ') => first.to_uppercase().chain(letters).collect(),
         _ => text,
     }
@@ -238,7 +238,7 @@ impl<O: Offer> OperatorArgs<O> {
         })
     }
 
-    /// A parameter that what was named does not have would be silently without effect.
+    /// The error for a parameter that the operator does not have. Without it, the parameter would silently have no effect.
     fn not_a_parameter(parameter: &str, name: &str) -> anyhow::Error {
         let has = |operator: &&Definition| operator.parameters.iter().any(|known| known.name == parameter);
         let having = O::operators().into_iter().filter(has);
@@ -247,7 +247,7 @@ impl<O: Offer> OperatorArgs<O> {
     }
 }
 
-/// The parameters of an operator beside those of the hop, by name, for JSON.
+/// The parameters of an operator by name, without those of the hop, for JSON.
 pub fn json_of(model: &AnyModel) -> Map<String, Value> {
     let value = |parameter: &Parameter, value: f64| match parameter.kind {
         ParameterKind::Number => Value::from(value),
@@ -257,7 +257,7 @@ pub fn json_of(model: &AnyModel) -> Map<String, Value> {
     model.parameters().into_iter().map(|(parameter, number)| (parameter.key(), value(parameter, number))).collect()
 }
 
-/// Refuses parameters beyond the precision of the computation, and a diagonal that even-odd preconditioning cannot divide by.
+/// Fails if the working precision cannot hold a parameter, or if even-odd preconditioning cannot divide by the diagonal.
 pub fn check<R: Vectors>(model: &AnyModel, preconditioned: bool) -> anyhow::Result<()> {
     let is_finite = |number: f64| R::from_f64(number).to_f64().is_finite();
     if let Some((Parameter { name, .. }, value)) = beyond::<R>(model) {

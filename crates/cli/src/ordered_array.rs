@@ -1,4 +1,4 @@
-//! Arrays of NumPy and HDF5 in the orders and bases of other programs.
+//! NumPy and HDF5 arrays in the orders and bases of other programs.
 
 use std::path::Path;
 
@@ -11,14 +11,15 @@ use lanefield_ports::order::{Convention, OrderError, require_shape, to_ours};
 
 use super::files::{naming_a_dataset, npy_error};
 
-/// Whether the order of an array was named, so that a shape of another order may be meant.
+/// Whether the user named the order of an array. If not, the shape may be that of another order.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Named {
     Always,
     Never,
 }
 
-/// Reads an array in some order and basis, of NumPy or HDF5, where a dataset may be named; says what is in the file. `option` names the order.
+/// Reads a NumPy array, or a dataset of an HDF5 file, in some order and basis. Also returns a description of the file. `option` is the flag that
+/// names the order.
 pub fn read(
     (path, dataset): (&Path, Option<&str>),
     convention: Convention,
@@ -28,7 +29,7 @@ pub fn read(
     in_ours(path, read_array(path, dataset)?, convention, (option, named))
 }
 
-/// Reads an array of NumPy or HDF5, where a dataset may be named.
+/// Reads a NumPy array, or a dataset of an HDF5 file.
 pub fn read_array(path: &Path, dataset: Option<&str>) -> anyhow::Result<ComplexArray> {
     let file = Reopenable::open(path, begins_an_array)?;
     match hdf5::is_hdf5(file.path()) {
@@ -37,7 +38,7 @@ pub fn read_array(path: &Path, dataset: Option<&str>) -> anyhow::Result<ComplexA
     }
 }
 
-/// An error of reading an HDF5 file, with how a dataset is named.
+/// An error of reading an HDF5 file, with how to name a dataset.
 fn hdf5_error(path: &Path, error: Hdf5Error) -> anyhow::Error {
     let name = path.display();
     let advice = match error {
@@ -49,7 +50,7 @@ fn hdf5_error(path: &Path, error: Hdf5Error) -> anyhow::Error {
     anyhow::anyhow!("failed to read {name}: {error}{advice}")
 }
 
-/// Brings an array into our order; says what it was.
+/// Brings an array into our order. Also returns a description of what it was.
 pub fn in_ours(
     path: &Path,
     array: ComplexArray,
@@ -64,7 +65,7 @@ pub fn in_ours(
             let or =
                 if named == Named::Never { format!(", or {option} {order} if it is not so") } else { String::new() };
             let read = format!("failed to read {}", path.display());
-            Err(anyhow::anyhow!("{read}: {error}: say {option} {found}{or}"))
+            Err(anyhow::anyhow!("{read}: {error}: use {option} {found}{or}"))
         }
         Err(error) => Err(error).with_context(|| format!("failed to read {}", path.display())),
     }

@@ -1,14 +1,15 @@
 //! How commands run and end.
 
-/// How a command ended that did not fail.
+/// How a command ended without an error.
 pub enum Outcome {
-    /// It did what it was asked.
+    /// It succeeded.
     Done,
-    /// It did, and found something wrong: a check failed, or a solver did not converge.
+    /// It ran, but a check failed or a solver did not converge.
     CheckFailed,
 }
 
-/// Makes an enum of commands with their arguments, which runs the one that was given. After `with` stands what else it needs.
+/// Defines an enum of commands with their arguments, and a function that runs the one that was given. Further arguments of that function follow
+/// `with`.
 macro_rules! commands {
     ($commands:ident $(($list:ident: $List:ty))? { $($(#[$attribute:meta])* $command:ident($arguments:ty) $(with $given:expr)?,)+ }) => {
         #[derive(clap::Subcommand)]

@@ -1,4 +1,4 @@
-//! What commands print: tables for people, JSON for programs, on standard output; progress on standard error.
+//! What commands print: text for people and JSON for programs on standard output, progress on standard error.
 
 use std::fmt::Display;
 use std::io::{self, Write as _};
@@ -52,7 +52,7 @@ pub fn ruled_table(header: impl Into<Row>) -> Table {
     table
 }
 
-/// A table without lines between its rows; the columns of these numbers, in ascending order, stand to the right.
+/// A table without lines between its rows. Columns with these numbers, in ascending order, are aligned to the right.
 pub fn table(header: impl Into<Row>, to_the_right: impl IntoIterator<Item = usize>) -> Table {
     let mut table = ruled_table(header);
     table.remove_style(TableComponent::HorizontalLines).remove_style(TableComponent::MiddleIntersections);
@@ -63,7 +63,7 @@ pub fn table(header: impl Into<Row>, to_the_right: impl IntoIterator<Item = usiz
     table
 }
 
-/// As [`table`], of rows whose cells come with the names of their columns.
+/// As [`table`], for rows whose cells come with the names of their columns.
 pub fn table_of<const N: usize>(
     rows: impl Iterator<Item = [(&'static str, String); N]>,
     to_the_right: impl IntoIterator<Item = usize>,
@@ -75,7 +75,7 @@ pub fn table_of<const N: usize>(
     table
 }
 
-/// A table with many columns, which stand closer together.
+/// A table with many columns, which are closer together.
 pub fn dense(mut table: Table) -> Table {
     for column in table.column_iter_mut().skip(1) {
         column.set_padding((1, 0));
@@ -83,7 +83,7 @@ pub fn dense(mut table: Table) -> Table {
     table
 }
 
-/// Names and values, one pair a line, the values below each other. Values are wrapped between words if the terminal is narrow.
+/// Names and values, one pair a line, with aligned values. Lines wrap if the terminal is narrow.
 pub fn facts<'a>(facts: impl IntoIterator<Item = (&'a str, String)>) -> String {
     let room = terminal_width().map_or(usize::MAX, |width| width.saturating_sub(FACTS_INDENT));
     let lines = facts.into_iter().flat_map(|(name, value)| {
@@ -113,7 +113,7 @@ fn wrapped_line(line: &str, room: usize) -> Vec<String> {
     parts
 }
 
-/// A list with commas, in lines that fit beside the names of [`facts`] in a terminal of 120 columns.
+/// A list with commas, in lines that fit next to the names of [`facts`] in a terminal of 120 columns.
 pub fn wrapped(list: &str) -> String {
     const WIDTH: usize = 90;
     let (mut text, mut line) = (String::new(), 0);
@@ -130,7 +130,7 @@ pub fn wrapped(list: &str) -> String {
     text
 }
 
-/// Prints a line, or several, on standard output. That the reader went away (`| head`) is no error.
+/// Prints lines on standard output. If the reader is gone (`| head`), that is no error.
 pub fn print(text: impl Display) -> anyhow::Result<()> {
     if !ranks::is_first() {
         return Ok(());
@@ -146,15 +146,15 @@ pub fn print(text: impl Display) -> anyhow::Result<()> {
     }
 }
 
-/// Whether standard output has been given a file, which nothing may follow.
+/// Whether a file was written to standard output, after which nothing may follow.
 static ON_STDERR: AtomicBool = AtomicBool::new(false);
 
-/// From now on prints on standard error.
+/// From now on, prints on standard error.
 pub fn print_on_stderr() {
     ON_STDERR.store(true, Ordering::Relaxed);
 }
 
-/// Prints on standard error from now on if a file goes to standard output.
+/// Prints on standard error from now on, if a file is written to standard output.
 pub fn print_beside(path: &Path) {
     if ranks::is_first() && is_stdout(path) {
         print_on_stderr();
@@ -176,45 +176,45 @@ fn is_stdout(path: &Path) -> bool {
     }
 }
 
-/// Whether standard output has been given JSON, which nothing may follow.
+/// Whether JSON was printed on standard output, after which nothing may follow.
 static PRINTED_JSON: AtomicBool = AtomicBool::new(false);
 
-/// Whether anything was printed as JSON.
+/// Whether JSON was printed.
 pub fn printed_json() -> bool {
     PRINTED_JSON.load(Ordering::Relaxed)
 }
 
-/// What stands at the top of every JSON document. `docs/json.md` describes it.
+/// The head of every JSON document. `docs/json.md` describes it.
 #[derive(Serialize)]
 pub struct Head {
     kind: Kind,
     schema: u64,
     lanefield: Build,
-    /// Where it ran, on rank 0 where there are several; null where no device is concerned.
+    /// The device, on rank 0 if there are several ranks; null if no device was used.
     device: Option<Device>,
-    /// Ranks in each direction; null where there is one, or no lattice is divided.
+    /// Ranks in each direction; null if there is one rank, or if no lattice is divided.
     ranks: Option<[usize; 4]>,
 }
 
 impl Head {
-    /// Of a document that no device is concerned with.
+    /// The head of a document without a device.
     pub fn of(kind: Kind) -> Self {
         Self::on(kind, None)
     }
 
-    /// Of one about what ran on a device.
+    /// The head of a document about a run on a device.
     pub fn on(kind: Kind, device: impl Into<Option<Device>>) -> Self {
         Self { kind, schema: kind.schema(), lanefield: BUILD, device: device.into(), ranks: ranks::cut() }
     }
 }
 
-/// Prints what a command found as JSON on standard output, below its head.
+/// Prints the result of a command as JSON on standard output, with its head.
 pub fn print_json(head: Head, found: &impl Serialize) -> anyhow::Result<()> {
     PRINTED_JSON.store(true, Ordering::Relaxed);
     print(document(head, found)?)
 }
 
-/// What a command found as JSON, below its head.
+/// The result of a command as JSON, with its head.
 pub fn document(head: Head, found: &impl Serialize) -> anyhow::Result<String> {
     #[derive(Serialize)]
     struct Document<'f, T> {
@@ -226,7 +226,7 @@ pub fn document(head: Head, found: &impl Serialize) -> anyhow::Result<String> {
     Ok(serde_json::to_string_pretty(&Document { head, found })?)
 }
 
-/// Prints what a command found, as JSON below its head or for people.
+/// Prints the result of a command, as JSON with its head or as text.
 pub fn show<T: Serialize, D: Display>(
     json: bool,
     head: Head,
@@ -241,12 +241,12 @@ pub fn show<T: Serialize, D: Display>(
     Ok(Outcome::Done)
 }
 
-/// How fields lie on a lattice. As JSON, these fields.
+/// The layout of fields on a lattice. As JSON, these fields.
 #[derive(Default, Serialize)]
 pub struct Layout {
     lattice: [usize; 4],
     lane_bytes: usize,
-    /// The cut into lanes, x, y, z, t.
+    /// The lane layout in x, y, z, t.
     virtual_nodes: [usize; 4],
 }
 
@@ -261,14 +261,14 @@ impl From<Lattice> for Layout {
 }
 
 impl Layout {
-    /// In words; `what` follows the extents.
+    /// The layout in words. `what` follows the extents.
     pub fn with(&self, what: &str) -> String {
         let Self { lattice, lane_bytes, virtual_nodes } = self;
-        format!("{}{what}, {lane_bytes}-byte lanes cut {}", joined(lattice, "."), joined(virtual_nodes, "."))
+        format!("{}{what}, {lane_bytes}-byte lanes, lane layout {}", joined(lattice, "."), joined(virtual_nodes, "."))
     }
 }
 
-/// Numbers with something between them: `4.4.4.8`.
+/// Numbers with a separator: `4.4.4.8`.
 pub fn joined<T: ToString>(numbers: &[T], between: &str) -> String {
     numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(between)
 }

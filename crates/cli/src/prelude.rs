@@ -1,4 +1,4 @@
-//! What most commands name: their arguments, errors and results, what they print, and the library's prelude.
+//! Names that most commands use: their arguments, errors and results, functions that print, and the library's prelude.
 
 pub use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! What all commands have in common while they run: signals, ranks, threads, traces, and how errors and exit codes tell how it ended.
+//! What all commands share while they run: signals, ranks, threads, traces, errors and exit codes.
 
 use std::process::ExitCode;
 
@@ -25,7 +25,7 @@ pub struct GeneralArgs {
     force: bool,
 }
 
-/// Runs a command within all that commands have in common.
+/// Runs a command with everything that commands share.
 pub fn run(
     matches: &clap::ArgMatches,
     general: GeneralArgs,
@@ -42,7 +42,7 @@ pub fn run(
     limits::start_threads(limits::threads_of(matches));
     let ended = trace.around(|| use_instructions().and_then(|()| command()));
     if interrupt::interrupted() && matches!(ended, Ok(Outcome::Done)) && !told_of_interruption() {
-        say!("interrupted: a signal came; what was done until then is printed, and written where a file was wanted");
+        say!("interrupted: a signal came; the results until then are printed, and written to the requested files");
     }
     let displaced = claims::displaced();
     for [wanted, written] in &displaced {
@@ -53,7 +53,7 @@ pub fn run(
         );
     }
     let code = match &ended {
-        // What was done until then is kept, and shown.
+        // The work up to the signal is kept and shown.
         Ok(Outcome::Done) | Err(_) if interrupt::interrupted() => interrupt::EXIT_CODE,
         Ok(Outcome::Done) if displaced.is_empty() => 0,
         Ok(Outcome::Done) => 2,
@@ -67,13 +67,14 @@ pub fn run(
     ExitCode::from(code)
 }
 
-/// Makes the CPU kernels use the instructions that the environment names, if it does.
+/// Selects the instructions of CPU kernels that the environment names, if it names any.
 fn use_instructions() -> anyhow::Result<()> {
     let wanted = Instructions::of_environment().and_then(|wanted| wanted.map_or(Ok(()), Instructions::choose));
     wanted.with_context(|| format!("{} cannot be used", Instructions::VARIABLE))
 }
 
-/// The attempt, then each cause that is not part of what was said already: messages of the library quote their causes. Last, which limit it is about.
+/// The failed attempt, then each cause that the message does not contain yet, because messages of the library quote their causes. At the end,
+/// the limit of the system behind the error.
 fn one_line(error: &anyhow::Error) -> String {
     let causes = error.chain().map(ToString::to_string);
     let nearest = error.chain().last().and_then(|cause| advice::nearest(&cause.to_string()));

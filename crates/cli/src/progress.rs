@@ -1,4 +1,4 @@
-//! How far a long command is: bars on standard error, where that is a terminal, else a plain line now and then.
+//! The progress of long commands: bars on standard error if it is a terminal, else a line from time to time.
 
 use std::fmt;
 use std::io::IsTerminal as _;
@@ -11,19 +11,19 @@ use super::interrupt::{self, interrupted};
 use super::ranks;
 use super::terminal::{BARS, aside};
 
-/// A bar of no length yet, of work that takes steps.
+/// A bar for work in steps, without a length yet.
 pub fn progress_bar() -> ProgressBar {
     styled_bar("{elapsed_precise} [{wide_bar}] {pos}/{len} {msg}{left}")
 }
 
-/// A bar of no length yet, with a template of indicatif.
+/// A bar without a length yet, with a template of indicatif.
 pub fn styled_bar(template: &str) -> ProgressBar {
     let bar = if ranks::is_first() { BARS.add(ProgressBar::new(0)) } else { ProgressBar::hidden() };
     bar.set_style(style(template));
     bar
 }
 
-/// A bar of a share of the work, from 0 to 1.
+/// A bar for a share of the work, from 0 to 1.
 pub struct ShareBar(ProgressBar);
 
 impl ShareBar {
@@ -70,7 +70,7 @@ pub fn with_bar<T>(work: impl FnOnce(&mut (dyn FnMut(Progress<'_>) -> bool + Sen
     given
 }
 
-/// Whether to continue. From the first step on, a signal loses nothing.
+/// Whether to continue after this number of steps. From now on, a signal does not lose them.
 pub fn goes_on(done: usize) -> bool {
     if done > 0 {
         interrupt::keep();
@@ -78,10 +78,10 @@ pub fn goes_on(done: usize) -> bool {
     !interrupted()
 }
 
-/// Between plain lines.
+/// The time between lines.
 pub const QUIET: Duration = Duration::from_secs(20);
 
-/// Work in a number of steps.
+/// Work in a known number of steps, with an estimate of the remaining time.
 pub struct Steps {
     what: &'static str,
     steps: usize,
@@ -93,7 +93,7 @@ pub struct Steps {
 }
 
 impl Steps {
-    /// None of the steps is done yet.
+    /// The work before its first step.
     pub fn new(what: &'static str, steps: usize) -> Self {
         let bar = std::io::stderr().is_terminal().then(|| {
             let bar = progress_bar();
@@ -119,7 +119,7 @@ impl Steps {
         self.done == self.steps
     }
 
-    /// Time passes: without a bar a line says how far the work is.
+    /// Lets time pass: without a bar, this prints a line with the progress from time to time.
     pub fn tick(&mut self) {
         if self.bar.is_none() && self.last.elapsed() >= QUIET {
             self.last = Instant::now();
@@ -129,7 +129,7 @@ impl Steps {
         }
     }
 
-    /// Prints something else while the bar is away.
+    /// Prints something else while the bar is hidden.
     pub fn suspend<T>(&self, print: impl FnOnce() -> T) -> T {
         match &self.bar {
             Some(_) => aside(print),

@@ -95,7 +95,7 @@ impl Propagator {
         let model = self.operator.model(&self.hop)?;
         ensure!(
             self.groups == 1 || !self.long_run.is_wanted(),
-            "--groups {} solves in as many batches, of which there is no one checkpoint or record: leave out --checkpoint, --record and --verify",
+            "--groups {} solves in several batches, which have no common checkpoint or record: leave out --checkpoint, --record and --verify",
             self.groups
         );
         ensure!(
@@ -130,7 +130,7 @@ impl Propagator {
         let columns = Columns::read(&self.source, configuration.extents(), &file.lattice)?;
         let links = self.smear.links(&self.input.read, &self.ranks, &file.lattice)?;
         let mut solve = self.settings.solve::<R, _>(model, self.solver, self.backend.lanes);
-        // One that does not fit is refused before a device is opened.
+        // A lattice that does not fit is refused before a device is opened.
         lay_out::<R, _>(&solve, configuration)?;
         let deflating = self.deflation.read(&model, self.hop.parameters(), solve.preconditioning, &file)?;
         let long_run = match self.long_run.is_wanted() {
@@ -182,7 +182,7 @@ impl Propagator {
         self.input.read(&self.ranks)
     }
 
-    /// All that the bits of the propagator depend on.
+    /// Everything that the bits of the propagator depend on.
     fn identity<R: Vectors>(
         &self,
         how: &Solve<AnyModel>,
@@ -224,7 +224,7 @@ impl Propagator {
         ArrayOutput::new(&self.output, "propagator", &files.collect::<Vec<_>>(), inputs)
     }
 
-    /// The batch on a backend, and all that is said and written of it.
+    /// Solves the batch on a backend, and prints and writes the results.
     fn on<R: Vectors + ArrayReal>(
         &self,
         backend: &AnyBackend,

@@ -1,4 +1,5 @@
-//! Ranks: which one this process is, what it says, and which part of a lattice it has. Rank 0 prints, and writes files; an error on any rank ends all of them.
+//! Ranks: which one this process is, what it prints, and which local volume it has. Rank 0 prints and writes files. An error on any rank ends
+//! all.
 
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
@@ -23,7 +24,7 @@ pub struct RanksArgs {
 }
 
 impl RanksArgs {
-    /// The lattice, and the part of this rank.
+    /// The lattice, with the local volume of this rank.
     pub fn lattice(&self, extents: Extents) -> anyhow::Result<WholeLattice> {
         let communicator = {
             let group = GROUP.read().unwrap_or_else(PoisonError::into_inner);
@@ -44,21 +45,21 @@ impl RanksArgs {
     }
 }
 
-/// What ranks talk by; none before the program is started on them, and after it has ended.
+/// The communicator of the ranks; `None` before the program has started on them, and after it has ended.
 static COMMUNICATOR: RwLock<Option<Arc<dyn Communicator>>> = RwLock::new(None);
-/// The decomposition of the lattice that the command is about.
+/// The decomposition of the command's lattice.
 static CUT: OnceLock<Cut> = OnceLock::new();
 
-/// The ranks that work on the same lattice, where those that were started work in groups.
+/// The ranks that work on the same lattice, if the started ranks work in groups.
 static GROUP: RwLock<Option<Arc<dyn Communicator>>> = RwLock::new(None);
 
-/// Divides the ranks into so many groups of as many ranks, each of which has the whole lattice. Gives the number of the group of this rank.
+/// Divides the ranks into groups of the same size, each of which has the whole lattice. Returns the number of this rank's group.
 pub fn work_in_groups(groups: usize) -> anyhow::Result<usize> {
     let communicator = communicator();
     let ranks = communicator.ranks();
     ensure!(
         ranks.is_multiple_of(groups),
-        "{groups} groups need as many ranks each, and {ranks} were started: start a multiple of {groups}"
+        "{ranks} ranks cannot be divided into {groups} equal groups: start a multiple of {groups}"
     );
     let group = communicator.rank() / (ranks / groups);
     *GROUP.write().unwrap_or_else(PoisonError::into_inner) = Some(communicator.group(group)?);
@@ -74,7 +75,7 @@ pub fn rank() -> usize {
     communicator().rank()
 }
 
-/// Whether this is the rank that prints, and that writes files.
+/// Whether this is the rank that prints and writes files.
 pub fn is_first() -> bool {
     rank() == 0
 }
@@ -83,18 +84,18 @@ pub fn are_several() -> bool {
     communicator().ranks() > 1
 }
 
-/// Ranks in each direction, where there are several and a lattice is divided among them.
+/// Ranks in each direction, if a lattice is divided among several.
 pub fn cut() -> Option<[usize; 4]> {
     CUT.get().filter(|_| are_several()).map(|cut| cut.0)
 }
 
-/// Finds the other ranks, where a launcher has started several.
+/// Finds the other ranks, if a launcher started several.
 pub fn start() -> anyhow::Result<()> {
     let Some(launched) = Launched::of_environment() else { return Ok(()) };
     let started = communicator_of(&launched)?;
     *COMMUNICATOR.write().unwrap_or_else(PoisonError::into_inner) = Some(started);
     if are_several() {
-        // Others would wait for a rank that panicked.
+        // Without this, other ranks would wait for a rank that panicked.
         let hook = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
             hook(panic);
@@ -104,14 +105,14 @@ pub fn start() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Ends on all ranks, which have all ended the same way.
+/// Ends on all ranks, which have all ended in the same way.
 pub fn end() {
     for last in [&GROUP, &COMMUNICATOR] {
         last.write().unwrap_or_else(PoisonError::into_inner).take();
     }
 }
 
-/// An error here ends all ranks. Where rank 0 has the same one, it says it for all.
+/// Ends all ranks because of an error. If rank 0 has the same error, only rank 0 prints it.
 pub fn abort(say: impl FnOnce(), code: u8) {
     if !are_several() {
         return say();
@@ -123,7 +124,7 @@ pub fn abort(say: impl FnOnce(), code: u8) {
     communicator().abort(code.into())
 }
 
-/// How long other ranks leave rank 0 to say what went wrong.
+/// The time that other ranks leave rank 0 to print an error.
 const FIRST_SPEAKS: Duration = Duration::from_millis(500);
 
 pub fn total<const N: usize>(here: [u64; N]) -> anyhow::Result<[u64; N]> {
@@ -132,7 +133,7 @@ pub fn total<const N: usize>(here: [u64; N]) -> anyhow::Result<[u64; N]> {
     Ok(words.map(|amount| amount as u64))
 }
 
-/// Refuses several ranks, for commands that use one.
+/// Fails if there are several ranks, for commands that use one.
 pub fn require_one(command: &str) -> anyhow::Result<()> {
     ensure!(
         !are_several(),
@@ -143,10 +144,10 @@ pub fn require_one(command: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What ranks talk by that a launcher started.
-/// Fails for several of which each would work alone: this program has no MPI, or another one than the launcher's.
+/// The communicator of the ranks that a launcher started. Fails if there are several and each would work alone, because this program has no MPI,
+/// or another MPI than the launcher.
 fn communicator_of(launched: &Launched) -> anyhow::Result<Arc<dyn Communicator>> {
-    // One needs no MPI, which some launchers do not let start.
+    // A single rank needs no MPI, which some launchers do not allow to start.
     if !launched.are_several() && launched.ranks.is_some() {
         return Ok(Arc::new(SingleRank));
     }
@@ -163,7 +164,7 @@ fn communicator_of(launched: &Launched) -> anyhow::Result<Arc<dyn Communicator>>
 fn started() -> anyhow::Result<(Arc<dyn Communicator>, [String; 2])> {
     let started = lanefield_mpi::Mpi::start().context("failed to start MPI")?;
     let why = format!("MPI knows of {}", started.ranks());
-    let cure = "start them by the launcher of the MPI that this program was built with (mpirun, mpiexec, srun --mpi=pmix or --mpi=pmi2)";
+    let cure = "start them with the launcher of the MPI that this program was built with (mpirun, mpiexec, srun --mpi=pmix or --mpi=pmi2)";
     Ok((Arc::new(started), [why, cure.to_owned()]))
 }
 

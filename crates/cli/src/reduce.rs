@@ -1,5 +1,5 @@
-//! `lanefield reduce`: norms, inner products and sums over sites of a field in a file, to the last bit. Their definitions:
-//! `docs/arithmetic.md` §8.
+//! `lanefield reduce`: norms, inner products and sums over sites of a field in a file, with the same bits everywhere. `docs/arithmetic.md` §8
+//! defines them.
 
 use clap::ValueEnum;
 use lanefield::backend::opencl::{Finish, SumForm, SumOptions};
@@ -82,7 +82,7 @@ enum Operation {
 }
 
 impl Operation {
-    /// Bytes that a thread of Grid's block sum keeps: it sums the words of large objects in bundles of twelve.
+    /// Bytes that a thread of Grid's block sum holds. It sums the words of large objects in bundles of twelve.
     fn object_bytes(self, Words(words): Words) -> usize {
         const BUNDLE: usize = 12;
         let words = match self {
@@ -151,7 +151,7 @@ impl Reduce {
         show(self.json, Head::on(Kind::Reduce, backend.device()), &report, |report| lines(&report.values, shows_bits()))
     }
 
-    /// The sums of `x`, with `y` where it is an inner product, on a backend.
+    /// The sums of `x` on a backend, with `y` for an inner product.
     fn values<R: Vectors>(
         &self,
         backend: &AnyBackend,
@@ -175,7 +175,7 @@ impl Reduce {
         })
     }
 
-    /// The values of the second field of an inner product, which must be like the first.
+    /// The values of the second field of an inner product, which must have the shape and precision of the first.
     fn second(&self, first: &str) -> anyhow::Result<ComplexValues> {
         let Some(path) = &self.with else { bail!("--op inner needs --with B.npy") };
         let (array, _) = self.read(path)?;
@@ -189,7 +189,7 @@ impl Reduce {
         Ok(array.values)
     }
 
-    /// An array, or the part of it that this rank has.
+    /// An array, or its local volume on this rank.
     fn read(&self, path: &Path) -> anyhow::Result<(ComplexArray, WholeLattice)> {
         check_beside(path)?;
         let failed = |error| npy_error(path, error);
@@ -202,7 +202,7 @@ impl Reduce {
         Ok((array.map_err(failed)?, lattice))
     }
 
-    /// Makes an OpenCL device take sums as it was asked to.
+    /// Sets the requested way of sums on an OpenCL device.
     fn choose(&self, backend: &mut AnyBackend) -> anyhow::Result<()> {
         match backend.opencl_mut() {
             Some(device) => {
@@ -219,7 +219,7 @@ impl Reduce {
     }
 }
 
-/// What was summed. As JSON, these fields.
+/// The sums. As JSON, these fields.
 #[derive(Serialize)]
 struct Report {
     /// `norm2`, `sum`, `inner` or `slices`.
@@ -232,7 +232,7 @@ struct Report {
     sites: String,
     object: &'static str,
     words: usize,
-    /// f32 or f64: the field's; sums are f64.
+    /// The precision of the field, f32 or f64. Sums are f64.
     precision: &'static str,
     values: Vec<Value>,
 }
@@ -241,13 +241,13 @@ struct Report {
 struct Value {
     #[serde(skip_serializing_if = "Option::is_none")]
     slice: Option<usize>,
-    /// The word, where words are summed.
+    /// The word, if words are summed.
     #[serde(skip_serializing_if = "Option::is_none")]
     word: Option<usize>,
-    /// The real part; as JSON null where it is infinite or NaN.
+    /// The real part; null in JSON if it is infinite or NaN.
     re: f64,
     re_bits: String,
-    /// The imaginary part, likewise; a norm has none.
+    /// The imaginary part, likewise; absent for a norm.
     #[serde(flatten)]
     imaginary: Option<Imaginary>,
 }

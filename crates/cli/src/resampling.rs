@@ -1,4 +1,4 @@
-//! Errors of what is made of several configurations, and how good fits to it are: how they are found, and how they are shown.
+//! Errors of results from several configurations, the quality of fits to them, and how both are shown.
 
 use lanefield::statistics::{Estimate, Resampling, Samples, require_bins};
 
@@ -36,7 +36,7 @@ impl ResamplingArgs {
         }
     }
 
-    /// Refuses, before anything is measured, a number of configurations from which the errors cannot be computed.
+    /// Fails if errors cannot be computed from this number of configurations. This is checked before anything is measured.
     pub fn require(&self, configurations: usize) -> anyhow::Result<()> {
         require_bins(configurations, self.bin as usize).with_context(|| format!("--bin {}", self.bin))?;
         if let Some(resamples) = self.bootstrap {
@@ -53,7 +53,7 @@ impl ResamplingArgs {
         Ok(Samples::in_bins(measurements, self.bin as usize)?)
     }
 
-    /// What became of configurations of these names.
+    /// How configurations with these names are divided into bins.
     pub fn bins(&self, names: &[String]) -> Bins {
         let (configurations, bins) = (names.len(), names.len() / self.bin as usize);
         let left_over = names[bins * self.bin as usize..].to_vec();
@@ -62,18 +62,18 @@ impl ResamplingArgs {
     }
 }
 
-/// Configurations in bins, and how errors are made of them. As JSON, these fields.
+/// Configurations in bins, and the kind of the errors. As JSON, these fields.
 #[derive(Serialize)]
 pub struct Bins {
     pub configurations: usize,
-    /// Configurations a bin.
+    /// Configurations in each bin.
     bin: u32,
     /// Whole bins, which are the samples.
     pub bins: usize,
-    /// Configurations in no bin, the last ones: they count in means, not in errors.
+    /// The last configurations, which fill no bin. They count in means but not in errors.
     dropped: usize,
     left_over: Vec<String>,
-    /// Bootstrap samples; null where errors are those of the jackknife.
+    /// Number of bootstrap samples; null for jackknife errors.
     bootstrap: Option<u32>,
     seed: Option<u64>,
 }
@@ -111,34 +111,33 @@ impl Bins {
     }
 }
 
-/// Below this p-value a fit is called poor.
+/// A fit with a smaller p-value is called poor.
 const POOR: f64 = 0.05;
 
-/// Fewer samples than this leave errors uncertain by a quarter or more.
+/// With fewer samples, errors are uncertain by a quarter or more.
 const FEW: usize = 10;
 
-/// How good a fit is. As JSON, these fields.
+/// The quality of a fit. As JSON, these fields.
 #[derive(Serialize)]
 pub struct Quality {
     chi_squared: f64,
-    /// Numbers less parameters.
+    /// Degrees of freedom: numbers minus parameters.
     degrees: usize,
-    /// The probability of such a χ² or a larger one if the fit is right; null of no degrees.
+    /// The probability of a χ² at least as large if the model is right; null without degrees of freedom.
     p_value: Option<f64>,
-    /// What there is to say against the fit.
+    /// Reasons to doubt the fit.
     warnings: Vec<String>,
 }
 
 impl Quality {
-    /// Of a fit; `cure` is what helps against a poor one.
+    /// The quality of a fit. `cure` is the advice for a poor one.
     pub fn of(chi_squared: f64, degrees: usize, p_value: Option<f64>, cure: &str) -> Self {
         let poor = p_value.filter(|p| *p < POOR).map(|p| {
             let freedom = if degrees == 1 { "degree" } else { "degrees" };
             let [chi_squared, p] = [shown(chi_squared), probability(p)];
             format!("a poor fit: χ² is {chi_squared} with {degrees} {freedom} of freedom, p is {p}: {cure}")
         });
-        let none =
-            (degrees == 0).then(|| "it has as many parameters as numbers, so that there is no p-value".to_owned());
+        let none = (degrees == 0).then(|| "it has as many parameters as numbers, so there is no p-value".to_owned());
         Self { chi_squared, degrees, p_value, warnings: poor.into_iter().chain(none).collect() }
     }
 
@@ -146,7 +145,7 @@ impl Quality {
         self.warnings.extend(warning);
     }
 
-    /// Warns if errors come from few samples: that of N is itself uncertain by 1/√(2 (N − 1)).
+    /// Warns if errors come from few samples: with N samples, an error is uncertain by 1/√(2 (N − 1)).
     pub fn warn_of_errors(&mut self, samples: usize, errors: &ResamplingArgs) {
         let few = |count: usize, what: &str, cure: &str| {
             (2..FEW).contains(&count).then(|| {
@@ -162,14 +161,14 @@ impl Quality {
         self.warn(errors.bootstrap.and_then(|count| few(count as usize, "bootstrap samples", "a larger --bootstrap")));
     }
 
-    /// Says what there is to say against the fit of this name.
+    /// Prints the warnings about the fit with this name.
     pub fn say(&self, name: &str) {
         self.warnings.iter().for_each(|warning| say!("warning: {name}: {warning}"));
     }
 
     pub const TITLES: [&'static str; 3] = ["χ² / degrees", "χ² per degree", "p"];
 
-    /// χ² and degrees, χ² per degree, and the p-value.
+    /// χ² with degrees of freedom, χ² per degree, and the p-value.
     pub fn shown(&self) -> [String; 3] {
         let per_degree = (self.degrees > 0).then(|| shown(self.chi_squared / self.degrees as f64));
         let p = self.p_value.map_or_else(|| "none".to_owned(), probability);
@@ -177,7 +176,7 @@ impl Quality {
         [quality, per_degree.unwrap_or_else(|| "none".to_owned()), p]
     }
 
-    /// "χ² 7.31 / 4, p 0.12", for a picture.
+    /// "χ² 7.31 / 4, p 0.12", for a plot.
     pub fn label(&self) -> String {
         let [quality, _, p] = self.shown();
         let poor = if self.p_value.is_some_and(|p| p < POOR) { ": poor fit" } else { "" };
@@ -191,7 +190,7 @@ impl Quality {
     }
 }
 
-/// "7.31", or "1.2e-9" of what that does not show.
+/// "7.31", or "1.2e-9" for small numbers.
 fn shown(number: f64) -> String {
     match number {
         0.0 => "0".to_owned(),
@@ -215,7 +214,7 @@ fn probability(p: f64) -> String {
 pub struct Number {
     pub value: f64,
     bits: String,
-    /// Null where there is none.
+    /// Null if there is none.
     pub error: Option<f64>,
 }
 

@@ -1,4 +1,4 @@
-//! `lanefield run`: any kernel of the list on arrays, from files to files. What a kernel's arguments are, its specification says.
+//! `lanefield run`: runs any kernel of the list on arrays, from files to files. The specification of a kernel has its arguments.
 
 mod arguments;
 mod axes;
@@ -23,7 +23,7 @@ struct Report {
     precision: String,
     sites: String,
     lattice: [usize; 4],
-    /// Whether links were read that have their boundary phases.
+    /// Whether links that include their boundary phases were read.
     #[serde(skip)]
     has_phases: bool,
     outputs: Vec<String>,
@@ -64,7 +64,9 @@ impl Run {
         let inputs: Vec<(&str, &Path)> = read.iter().map(|(name, path)| (name.as_str(), *path)).collect();
         require_outputs(&outputs, &inputs)?;
         if self.has_phases() && self.hop.boundary != BoundaryPhases::ANTIPERIODIC_IN_TIME {
-            say!("note: --boundary changes nothing: links that are read as they are stored have their phases");
+            say!(
+                "note: --boundary changes nothing: links that are read as they are stored already include their phases"
+            );
         }
         let loaded = self.load()?;
         let configuration = match &self.config {

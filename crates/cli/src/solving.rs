@@ -1,4 +1,4 @@
-//! What `solve`, `propagator`, `eigen` and `spectrum measure` have in common.
+//! What `solve`, `propagator`, `eigen` and `spectrum measure` share.
 
 pub mod course;
 pub mod deflation;

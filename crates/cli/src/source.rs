@@ -1,4 +1,4 @@
-//! `lanefield source`: the field that `--source` of `apply` and `solve` stands for, as an array.
+//! `lanefield source`: writes the field of a `--source` of `apply` and `solve` as an array.
 
 pub mod quark;
 
@@ -78,7 +78,7 @@ impl MakeSource {
     fn make<R: Vectors + ArrayReal>(self) -> anyhow::Result<Outcome> {
         if let Source::File(path) = &self.source {
             let name = path.display();
-            bail!("'{name}' is no source that is made: expected {}", Source::KINDS);
+            bail!("'{name}' is not a source that can be generated: expected {}", Source::KINDS);
         }
         array_output::require_outputs(Some(&self.output), &[], &[], |_| None)?;
         let shape = match (self.ls, self.components) {

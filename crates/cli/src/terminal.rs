@@ -1,4 +1,4 @@
-//! Lines on standard error, above all bars, in the words of the program that runs.
+//! Lines on standard error, above all bars, with the name of the running program.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -20,13 +20,13 @@ macro_rules! say {
 /// All bars of the program, one below the other.
 pub static BARS: LazyLock<MultiProgress> = LazyLock::new(MultiProgress::new);
 
-/// Prints while the bars are away; they come back by themselves. (`MultiProgress::suspend` panics where the terminal is gone.)
+/// Prints while the bars are hidden; they return by themselves. (`MultiProgress::suspend` panics if the terminal is gone.)
 pub fn aside<T>(print: impl FnOnce() -> T) -> T {
     let _ = BARS.clear();
     print()
 }
 
-/// Prints a line on standard error, above the bars. That nobody reads it any more is no error.
+/// Prints a line on standard error, above the bars. If nobody reads it any more, that is no error.
 pub fn say(words: fmt::Arguments<'_>) {
     let words = words.to_string();
     if words.starts_with("interrupted:") {
@@ -34,7 +34,7 @@ pub fn say(words: fmt::Arguments<'_>) {
     }
     let words = of_this_program(&words);
     let rank = ranks::rank();
-    // Rank 0 speaks for all, but for what went wrong elsewhere.
+    // Rank 0 prints for all ranks, except for errors and warnings of others.
     if rank > 0 && !["error:", "warning:"].iter().any(|serious| words.starts_with(serious)) {
         return;
     }
@@ -44,34 +44,34 @@ pub fn say(words: fmt::Arguments<'_>) {
     });
 }
 
-/// Whether it was said what became of the work at a signal.
+/// Whether a line has reported what a signal did to the work.
 static TOLD: AtomicBool = AtomicBool::new(false);
 
-/// Whether a line said what became of the work at a signal.
+/// Whether a line has reported what a signal did to the work.
 pub fn told_of_interruption() -> bool {
     TOLD.load(Ordering::Relaxed)
 }
 
-/// A program with kernels of its own, as it was called, and its tools.
+/// A program with its own kernels: its name as it was called, and its tools.
 pub struct Program {
     pub name: String,
     pub tools: Vec<String>,
 }
 
-/// Such a program, where this process is one.
+/// That program, if this process is one.
 static PROGRAM: OnceLock<Program> = OnceLock::new();
 
 pub fn call_program(program: Program) {
     let _ = PROGRAM.set(program);
 }
 
-/// A text that names commands of `lanefield`: in another program, its own.
+/// A text that names commands of `lanefield`. In another program, it names that program.
 pub fn of_this_program(text: &str) -> Cow<'_, str> {
     PROGRAM.get().map_or(Cow::Borrowed(text), |program| program.named_in(text).into())
 }
 
 impl Program {
-    /// A text with this program in place of `lanefield` where it names one of these tools.
+    /// A text with the name of this program in place of `lanefield`, if it names one of these tools.
     pub fn named_in(&self, text: &str) -> String {
         let rename =
             |text: String, tool: &String| text.replace(&format!("lanefield {tool}"), &format!("{} {tool}", self.name));
@@ -79,8 +79,8 @@ impl Program {
     }
 }
 
-/// A text for a terminal, which what files and drivers say must not command: control characters, and those that turn the direction of writing, as JSON has
-/// them.
+/// A text that cannot control the terminal: control characters and those that change the direction of writing are escaped, as in JSON. Files and
+/// drivers may contain them.
 pub fn visible(text: &str) -> Cow<'_, str> {
     let commands = |c: char| {
         let turns = matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');

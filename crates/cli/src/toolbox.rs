@@ -1,5 +1,5 @@
-//! The tools of the program `lanefield` over other kernels: a program calls [`main`] with its own, and is `verify`, `bench`, `tune`, `doctor`,
-//! `occupancy` and the others for them.
+//! The tools of the program `lanefield` for other kernels. A program that calls [`main`] with its own kernels has `verify`, `bench`, `tune`,
+//! `doctor`, `occupancy` and others for them.
 
 use super::help::grouped;
 use super::kernels::with_kernels;
@@ -48,7 +48,7 @@ commands! {
     }
 }
 
-/// The whole of a program whose kernels these are: reads the command line, does what it says, and tells how that ended.
+/// Runs a program with these kernels: parses the command line, executes it, and returns the exit code.
 ///
 /// ```no_run
 /// use lanefield::body::prelude::*;
@@ -88,7 +88,7 @@ impl<'a> From<&'a [&'static Kernel]> for Own<'a> {
     }
 }
 
-/// As [`main`], of this command line: the name of the program, and its arguments.
+/// As [`main`], for this command line: the name of the program, and its arguments.
 pub fn run<'a>(own: impl Into<Own<'a>>, arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> ExitCode {
     let Own { kernels, maps } = own.into();
     let arguments: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
@@ -109,7 +109,7 @@ pub fn run<'a>(own: impl Into<Own<'a>>, arguments: impl IntoIterator<Item = impl
     super::run(&matches, general, || command.run(&list))
 }
 
-/// The command line of a program of this name: where the help names `lanefield` and one of these tools it means this program.
+/// The command line of a program of this name. If its help names `lanefield` with one of these tools, it means this program.
 fn command_line(name: &str, list: &Known) -> Command {
     let command = with_kernels(Toolbox::command().name(name.to_owned()), list);
     let tools = command.get_subcommands().map(|tool| tool.get_name().to_owned()).collect();
@@ -117,7 +117,7 @@ fn command_line(name: &str, list: &Known) -> Command {
     grouped(with_help(command, &|text| StyledStr::from(program.named_in(&text.to_string()))))
 }
 
-/// A command, and those below it, with each text of the help as `text` makes it.
+/// A command and its subcommands, with `text` applied to each text of their help.
 fn with_help(command: Command, text: &impl Fn(&StyledStr) -> StyledStr) -> Command {
     let of = |help: Option<&StyledStr>| Resettable::from(help.map(text));
     let (about, long_about) = (of(command.get_about()), of(command.get_long_about()));

@@ -1,5 +1,5 @@
-//! `--trace` and `--stats` of every command: what its devices and the host did, as a file for a viewer and as a table of hotspots. How it is
-//! recorded: `lanefield::backend::timeline`.
+//! `--trace` and `--stats` of every command: the activity of its devices and the host, as a file for a viewer and as a table of hotspots.
+//! `lanefield::backend::timeline` records it.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -13,7 +13,8 @@ use super::output::{fitted, number, print, printed_json, table};
 use super::ranks;
 use crate::prelude::*;
 
-/// How a trace begins. A file that does not is not replaced, not even with --force: it may be what the command reads or has just written.
+/// The beginning of a trace. A file that begins otherwise is never replaced, not even with --force: the command may read it, or may have just
+/// written it.
 const BEGINNING: &[u8] = b"{\"kind\":\"trace\"";
 
 /// What to record of a command.
@@ -29,18 +30,18 @@ pub struct TraceArgs {
 }
 
 impl TraceArgs {
-    /// Runs the command, and gives what it gave after what was recorded, if that is wanted, is written.
+    /// Runs the command and returns its result, after writing what was recorded, if that was requested.
     pub fn around<T>(self, command: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T> {
         if let Some(path) = &self.trace {
             require_trace(path)?;
             require_outputs(&[("--trace", path)], &[])?;
-            // Nothing that appears is replaced, not even with --force.
+            // A file that appears meanwhile is not replaced, not even with --force.
             claims::claim(path, "--trace", false);
         }
         if !self.stats && self.trace.is_none() {
             return command();
         }
-        // The times of all ranks begin together.
+        // The times of all ranks start together.
         ranks::communicator().barrier()?;
         let timeline = Timeline::new(self.trace.is_some());
         ensure!(timeline.install(), "a timeline is being recorded already");
@@ -52,7 +53,7 @@ impl TraceArgs {
         let written = self.trace.as_deref().filter(|_| !refused()).map_or(Ok(()), |path| {
             let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
             let command = ["lanefield".to_owned()].into_iter().chain(words).collect::<Vec<_>>().join(" ");
-            // Where the command failed here, others may wait elsewhere.
+            // If the command failed here, other ranks may be waiting elsewhere.
             let others = if outcome.is_ok() { of_other_ranks(&recording, &command)? } else { Vec::new() };
             match ranks::is_first() {
                 true => Ok(write_atomically(path, |out| write_chrome(&recording, &command, &others, out))?),
@@ -63,19 +64,19 @@ impl TraceArgs {
             let text = hotspot_table(&hotspots(&recording));
             if outcome.is_ok() && !printed_json() { print(text)? } else { say!("{text}") }
         }
-        // The command's own error is what one has to see.
+        // The command's own error comes first.
         outcome.and_then(|outcome| written.map(|()| outcome))
     }
 }
 
-/// What other ranks recorded, at rank 0.
+/// The recordings of other ranks, on rank 0.
 fn of_other_ranks(recording: &Recording, command: &str) -> anyhow::Result<Vec<Vec<u8>>> {
     let events = if ranks::is_first() { Vec::new() } else { chrome_events(recording, command, ranks::rank())? };
     let gathered = ranks::communicator().gather(&events)?.unwrap_or_default();
     Ok(gathered.into_iter().skip(1).collect())
 }
 
-/// Refuses to replace a file that is no trace.
+/// Fails if a file that is not a trace would be replaced.
 fn require_trace(path: &Path) -> anyhow::Result<()> {
     if !path.is_file() {
         return Ok(());

@@ -32,11 +32,12 @@ impl FromStr for Given {
 }
 
 impl TwistArgs {
-    /// The angle of a quark, or none of one without a twisted mass. The operator and its parameters by name are not known of a propagator without a sidecar.
+    /// The angle of a quark; `None` if it has no twisted mass. `quark` is the operator with its parameters by name, which are unknown for a
+    /// propagator without a sidecar.
     pub fn of(&self, quark: Option<(&str, &Map<String, Value>)>) -> anyhow::Result<Option<TwistAngle>> {
         let number = |name: &str| quark.and_then(|(_, parameters)| parameters.get(name)).and_then(Value::as_f64);
         let (Some((operator, _)), mu) = (quark, number("mu")) else {
-            // The sign of a maximal angle changes no meson.
+            // The sign of a maximal angle does not change mesons.
             return Ok(self.twist_angle.map(|given| match given {
                 Given::Maximal => TwistAngle::maximal(1.0),
                 Given::Degrees(angle) => angle,
@@ -51,14 +52,14 @@ impl TwistArgs {
                 let degrees = angle.degrees();
                 if degrees * mu < 0.0 || mu == 0.0 && degrees.abs() % 180.0 != 0.0 {
                     bail!(
-                        "--twist-angle {} contradicts mu {}: tan ω = μ / (m − m_cr), so that ω has the sign of μ",
+                        "--twist-angle {} contradicts mu {}: tan ω = μ / (m − m_cr), so ω has the sign of μ",
                         for_people(degrees),
                         for_people(mu)
                     );
                 }
                 Ok(Some(angle))
             }
-            Some(Given::Maximal) if mu == 0.0 => bail!("--twist-angle maximal: mu is 0, so that the angle is 0"),
+            Some(Given::Maximal) if mu == 0.0 => bail!("--twist-angle maximal: mu is 0, so the angle is 0"),
             Some(Given::Maximal) => Ok(Some(TwistAngle::maximal(mu))),
             None => {
                 // Critical masses of Wilson fermions are not positive.

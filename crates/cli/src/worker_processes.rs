@@ -1,8 +1,8 @@
-//! Worker processes: this program once more. Most of the time of a first run goes into building programs, which drivers do one after the other within a
-//! process, and a driver that crashes takes its worker with it, not the run.
+//! Worker processes, which run this program too. A first run spends most of its time on building programs, and a driver builds only one at a time
+//! in a process. If a driver crashes, only its worker ends, and not the run.
 //!
-//! A worker reads a question, a line of JSON, from its standard input, and answers with another; other lines are a driver's, and passed over. It ends
-//! where its input ends, after the question at which it is: none outlives the program for long.
+//! A worker reads a question, a line of JSON, from its standard input, and answers with another line. Other lines come from drivers, and are
+//! ignored. When its input ends, a worker finishes its question and ends, so none outlives the program for long.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -19,33 +19,34 @@ use serde::de::DeserializeOwned;
 use crate::interrupt::interrupted;
 use crate::prelude::*;
 
-/// Most worker processes where nobody chose: each has a context of its own on the device.
+/// The default for the largest number of worker processes, each of which has its own context on the device.
 const MOST_JOBS: usize = 8;
-/// How long a signal waits at most.
+/// The longest time that a signal waits.
 const PATIENCE: Duration = Duration::from_millis(100);
-/// What is told of a worker's last words, at most, in bytes.
+/// The longest quotation of a worker's last output, in bytes.
 const LAST_WORDS: u64 = 2000;
 
-/// The cores of this machine, as far as the process may use them.
+/// The cores of this machine that the process may use.
 pub fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
-/// How many worker processes there are where nobody chose.
+/// The default number of worker processes.
 pub fn usual_jobs() -> usize {
     cores().min(MOST_JOBS)
 }
 
-/// What follows a number of things to do in so many worker processes; nothing where there is one.
+/// The text after a number of tasks in this many worker processes; empty for one.
 pub fn in_processes(jobs: usize) -> String {
     if jobs > 1 { format!(", in {jobs} worker processes") } else { String::new() }
 }
 
-/// Answers on standard output the questions on standard input.
+/// Answers questions from standard input on standard output.
 pub fn answer<Q: DeserializeOwned, A: Serialize>(mut run: impl FnMut(Q) -> A) -> anyhow::Result<()> {
     for line in std::io::stdin().lines() {
         let line = line.context("failed to read a question")?;
-        let question = serde_json::from_str(&line).with_context(|| format!("'{line}' is no question to a worker"))?;
+        let question =
+            serde_json::from_str(&line).with_context(|| format!("'{line}' is not a question to a worker"))?;
         let mut out = std::io::stdout().lock();
         serde_json::to_writer(&mut out, &run(question))?;
         out.write_all(b"\n")?;
@@ -54,7 +55,7 @@ pub fn answer<Q: DeserializeOwned, A: Serialize>(mut run: impl FnMut(Q) -> A) ->
     Ok(())
 }
 
-/// Processes that are started when they are first needed, and stay until this is dropped.
+/// Processes that start when they are first needed, and run until this is dropped.
 pub struct Workers {
     arguments: Vec<OsString>,
     environment: &'static [(&'static str, &'static str)],
@@ -62,24 +63,25 @@ pub struct Workers {
 }
 
 impl Workers {
-    /// So many, of this program with these arguments.
+    /// This number of workers, which run this program with these arguments.
     pub fn new(arguments: Vec<OsString>, number: usize) -> Self {
         Self { arguments, environment: &[], places: (0..number.max(1)).map(|_| Worker::default()).collect() }
     }
 
-    /// The same with these variables in their environment.
+    /// The same workers with these variables in their environment.
     pub fn with_environment(mut self, environment: &'static [(&'static str, &'static str)]) -> Self {
         self.environment = environment;
         self
     }
 
-    /// How many there are at most.
+    /// The largest number of workers.
     pub fn number(&self) -> usize {
         self.places.len()
     }
 
-    /// Has questions answered, and gives each answer with the question's place to `take` as it comes, and nothing now and then, until all are done, a
-    /// signal comes, or `take` wants no more. `failed` stands for what a worker left that died; after an answer that `is_last` its worker is replaced.
+    /// Distributes questions to workers. `take` receives each answer with the number of its question as it comes, and nothing from time to time.
+    /// This ends when all are answered, when a signal comes, or when `take` wants no more. `failed` makes an answer for a worker that died.
+    /// After an answer that `is_last`, its worker is replaced.
     pub fn distribute<Q: Serialize + Sync, A: DeserializeOwned + Send>(
         &self,
         questions: &[Q],
@@ -137,7 +139,7 @@ impl Workers {
                 }
             };
             next.store(questions.len(), Ordering::Relaxed);
-            // What was answered before the workers are killed counts.
+            // Answers that came before the workers are killed count.
             while let Ok(Ok(done)) = receiver.try_recv() {
                 take(Some(done));
             }
@@ -148,7 +150,7 @@ impl Workers {
 }
 
 impl Drop for Workers {
-    /// Their input ends, and so do they.
+    /// Closes the workers' input, which ends them.
     fn drop(&mut self) {
         for worker in &self.places {
             worker.held().pipes = None;
@@ -157,20 +159,20 @@ impl Drop for Workers {
     }
 }
 
-/// A worker process, or the place of one.
+/// A worker process, or a place for one.
 #[derive(Default)]
 struct Worker(Mutex<Held>);
 
 #[derive(Default)]
 struct Held {
     process: Option<(Child, File)>,
-    /// Those of the process, while nothing is asked.
+    /// The pipes of the process, while no question is pending.
     pipes: Option<Pipes>,
-    /// No process is wanted any more.
+    /// No more processes are wanted.
     stopped: bool,
 }
 
-/// What a worker is asked by, and answers by.
+/// The pipes for questions and answers.
 struct Pipes {
     asked: ChildStdin,
     answers: BufReader<ChildStdout>,
@@ -196,7 +198,7 @@ impl Worker {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The pipes of the process there is, or of a new one.
+    /// The pipes of the present process, or of a new one.
     fn pipes<'p>(&self, pipes: &'p mut Option<Pipes>, all: &Workers) -> anyhow::Result<&'p mut Pipes> {
         match pipes {
             Some(pipes) => Ok(pipes),
@@ -205,15 +207,15 @@ impl Worker {
     }
 
     fn start(&self, all: &Workers) -> anyhow::Result<Pipes> {
-        // Its standard error is looked at only if it dies.
+        // Its standard error is read only if it dies.
         let words = tempfile::tempfile()?;
         let mut command = Command::new(std::env::current_exe()?);
-        // It works for this process alone.
+        // The worker belongs to this process alone, not to a launcher.
         for variable in Launched::variables() {
             command.env_remove(variable);
         }
         command.args(&all.arguments).envs(all.environment.iter().copied());
-        // A terminal's Ctrl-C is for the program alone.
+        // Ctrl-C in a terminal is only for the program.
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
         let mut held = self.held();
@@ -226,7 +228,7 @@ impl Worker {
         Ok(Pipes { asked, answers: BufReader::new(answers) })
     }
 
-    /// How a process ended that did not answer, and what it said last.
+    /// How a process that did not answer ended, and its last output.
     fn last_words(&self) -> String {
         let taken = self.held().process.take();
         let Some((mut process, mut words)) = taken else { return "the worker process is gone".to_owned() };
@@ -252,7 +254,7 @@ impl Worker {
 
     fn wait(&self) {
         let mut patience = Duration::from_millis(1);
-        // Not for as long as it takes: it may have to be killed meanwhile.
+        // It does not wait indefinitely, because the process may have to be killed meanwhile.
         while !self.has_ended() {
             std::thread::sleep(patience);
             patience = (2 * patience).min(PATIENCE);

@@ -74,7 +74,7 @@ fn the_line_of_a_kernel_is_that_of_its_machine_and_lines_fit_a_terminal() {
 #[test]
 fn what_has_no_addresses_is_one_line() {
     let folder = Folder::new();
-    assert_contains(&folder.fails(2, "access --pattern 16*lain"), &["'lain' is no name; use lane, site"]);
+    assert_contains(&folder.fails(2, "access --pattern 16*lain"), &["unknown name 'lain': expected lane, site"]);
     assert_contains(&folder.fails(2, "access --pattern 0-4"), &["is below 0: add a base"]);
     assert_contains(&folder.fails(2, "access --pattern lane --sites 0"), &["0 sites"]);
     assert_contains(&folder.fails(2, "access --pattern lane --lanes many"), &["invalid number of lanes 'many'"]);

@@ -176,7 +176,7 @@ fn misuse_is_refused_with_what_would_be_right() {
     for operator in ["hop", "wilson --mass 1"] {
         let twisted =
             fails(&format!("--operator {operator} --source gauss:1 --boundary 0.25pi,1,1,-1 --reconstruct 12"));
-        assert_contains(&twisted, &["0.25pi,1,1,-1 need links of 18 reals: those of 12"]);
+        assert_contains(&twisted, &["0.25pi,1,1,-1 need reconstruct 18: reconstruct 12"]);
     }
     assert_contains(&misused("--operator hop --source gauss:1 --legs +x"), &["each of -x +x"]);
     assert_contains(&misused("--operator hop --source gauss:1 --threads 0"), &["number of threads"]);

@@ -53,7 +53,7 @@ fn what_cannot_be_captured_is_refused_with_what_can() {
     assert_contains(&folder.misused("capture --kernel hopp --output x"), &["unknown kernel 'hopp'"]);
     let Some(device) = opencl() else { return };
     let error = folder.fails(2, &format!("capture --kernel axpy --onto even --lattice 4.4.4.4 --output x {device}"));
-    assert_eq!(error, "axpy is not launched onto even sites: expected full");
+    assert_eq!(error, "axpy does not run on even sites: expected full");
     let error = folder.fails(2, &format!("capture --kernel field_strength --precision half --output x {device}"));
     assert_contains(&error, &["field_strength does not take half: expected f"]);
     let error = folder.fails(2, &format!("capture --kernel axpy --lattice 4.4.4.4 --output nowhere/x {device}"));
@@ -64,15 +64,15 @@ fn what_cannot_be_captured_is_refused_with_what_can() {
 #[test]
 fn ptx_of_a_device_that_makes_none_is_refused_with_what_it_makes() {
     let folder = Folder::new();
-    assert_contains(&folder.fails(2, "emit --kernel hop --ptx --device cpu"), &["the CPU reference makes no PTX"]);
+    assert_contains(&folder.fails(2, "emit --kernel hop --ptx --device cpu"), &["the CPU reference has no PTX"]);
     assert_contains(&folder.misused("emit --kernel hop --ptx --language c"), &["cannot be used with"]);
     assert_contains(&folder.misused("emit --kernel hop"), &["--language"]);
     for of_ptx in ["--device cpu", "--lattice 4.4.4.4", "--lanes 64", "--rhs 2", "--access 16"] {
         let error = folder.fails(2, &format!("emit --kernel hop --language opencl {of_ptx}"));
-        assert_contains(&error, &["are of --ptx: a source is for every device"]);
+        assert_contains(&error, &["are for --ptx: a source file is for every device"]);
     }
     let error = folder.fails(2, "emit --kernel hop --ptx --output hop.cu");
-    assert!(error.starts_with("--output hop.cu ends as files of cuda do") && error.ends_with(".ptx"), "{error}");
+    assert!(error.starts_with("--output hop.cu has the extension of cuda") && error.ends_with(".ptx"), "{error}");
     let Some(device) = opencl() else { return };
     let line = format!("emit --kernel hop --ptx --lattice 4.4.4.4 --output hop.ptx {device}");
     match common::opencl_device().is_some_and(|device| device.vendor.contains("NVIDIA")) {

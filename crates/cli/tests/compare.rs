@@ -114,8 +114,8 @@ fn arrays_go_through_hdf5_with_their_bytes() {
     folder.succeeds("compare a.npy b.npy");
     let refused = |arguments: &str, expected: &[&str]| folder.refuses(arguments, expected);
     refused("convert b.hdf5 c.npy --from-dataset phi", &["no dataset \"phi\"", "fields/psi: "]);
-    refused("convert a.npy c.npy --from-dataset psi", &["--from-dataset psi is of HDF5 files, and a.npy is none"]);
-    refused("convert a.npy c.npy --to-dataset psi", &["--to-dataset psi is of HDF5 files, and c.npy is none"]);
+    refused("convert a.npy c.npy --from-dataset psi", &["--from-dataset psi is for HDF5 files, and a.npy is not one"]);
+    refused("convert a.npy c.npy --to-dataset psi", &["--to-dataset psi is for HDF5 files, and c.npy is not one"]);
     refused("reduce --op norm2 --input a.h5 --device cpu", &["an HDF5 file", "lanefield convert a.h5 FILE.npy"]);
 }
 
@@ -153,18 +153,18 @@ fn an_array_that_has_the_shape_of_another_order_is_not_scrambled() {
     for (arguments, says) in [
         (
             "quda.npy out.npy --from-order milc",
-            "is that of quda order: it has the direction of links before the sites, unlike milc order: say --from-order quda",
+            "is that of quda order: it has the direction of links before the sites, unlike milc order: use --from-order quda",
         ),
         ("quda.npy out.npy", "say --from-order quda, or --from-order lexicographic if it is not so"),
         (
             "milc.npy out.npy --to-order quda",
-            "is that of milc order: it has an axis of parities, unlike lexicographic order: say --from-order milc",
+            "is that of milc order: it has an axis of parities, unlike lexicographic order: use --from-order milc",
         ),
         ("eo.npy out.npy", "say --from-order even-odd, or --from-order lexicographic"),
         ("gpt.npy out.npy", "say --from-order gpt"),
         (
             "gauge.npy out.npy --from-order qdp",
-            "it has the links of a site together, unlike qdp order: say --from-order lexicographic",
+            "it has the links of a site together, unlike qdp order: use --from-order lexicographic",
         ),
     ] {
         let said = folder.fails(2, &format!("convert {arguments}"));
@@ -182,8 +182,8 @@ fn an_array_that_has_the_shape_of_another_order_is_not_scrambled() {
         &said,
         &["quda.npy: complex128 (4, 2, 8, 4, 4, 2, 3, 3), read as links on 4.4.4.8, quda order\nout.npy: "],
     );
-    folder.refuses("compare gauge.npy milc.npy --order quda", &["unlike quda order: say --order milc"]);
-    folder.refuses("compare quda.npy gauge.npy --a-order milc", &["unlike milc order: say --a-order quda"]);
+    folder.refuses("compare gauge.npy milc.npy --order quda", &["unlike quda order: use --order milc"]);
+    folder.refuses("compare quda.npy gauge.npy --a-order milc", &["unlike milc order: use --a-order quda"]);
     let said = folder.fails(2, "compare gauge.npy quda.npy");
     assert_contains(&said, &["B has the direction of links first, then parities and X/2: read it with --order quda"]);
     let said = folder.succeeds("compare eo.npy eo.npy");
@@ -232,10 +232,10 @@ fn files_of_other_types_are_refused_with_what_reads_or_writes_them() {
     let said = folder.fails(2, "convert gauge.nersc out.npy");
     assert_contains(
         &said,
-        &["failed to read gauge.nersc", "lanefield config convert gauge.nersc FILE.npy makes an array"],
+        &["failed to read gauge.nersc", "convert it to an array with lanefield config convert gauge.nersc FILE.npy"],
     );
     folder.succeeds("config convert gauge.nersc gauge.lime");
-    folder.refuses("compare gauge.lime a.npy", &["lanefield config convert gauge.lime FILE.npy makes an array"]);
+    folder.refuses("compare gauge.lime a.npy", &["lanefield config convert gauge.lime FILE.npy"]);
     // Configurations that are not read, and what reads them.
     folder.write("milc", &[&53546u32.to_le_bytes()[..], &[0; 400]].concat());
     folder.write("bridge", "1.25e-01\n-0.5e+00\n".repeat(100).as_bytes());
@@ -256,12 +256,12 @@ fn files_of_other_types_are_refused_with_what_reads_or_writes_them() {
     let said = folder.misused("convert a.npy out.nersc");
     assert_contains(&said, &["invalid name 'out.nersc': expected one that ends in .npy, .h5 or .hdf5"]);
     let said = folder.misused("source gauss:7 --lattice 4.4.4.8 --output q.txt");
-    assert_contains(&said, &["'q.txt' says otherwise: expected a name that ends in .npy"]);
+    assert_contains(&said, &["'q.txt' of an array: expected one that ends in .npy"]);
     let bytes = folder.read("a.npy");
     let header = String::from_utf8_lossy(&bytes[..128]).replace("<c16", ">c16");
     let big = [&bytes[..10], &header.as_bytes()[header.len() - 118..], &bytes[128..]].concat();
     folder.write("big.npy", &big);
-    folder.refuses("compare a.npy big.npy", &["a.astype('<c16') makes little-endian numbers of it", ">c16"]);
+    folder.refuses("compare a.npy big.npy", &["a.astype('<c16') converts it to little-endian numbers", ">c16"]);
 }
 
 #[test]
@@ -282,7 +282,7 @@ fn arrays_of_real_and_whole_numbers_are_compared() {
         ],
     );
     folder.says("compare whole.npy whole.npy", &["same bits: 4 real numbers"]);
-    folder.refuses("compare sums.npy whole.npy", &["whole numbers (2, 2)", "compared with their like"]);
+    folder.refuses("compare sums.npy whole.npy", &["whole numbers (2, 2)", "only compared with the same kind"]);
     folder.refuses("compare int64.npy sums.npy", &["int64.npy holds whole numbers above 2^53"]);
 }
 
@@ -499,7 +499,10 @@ fn a_solution_that_differs_in_basis_and_system_is_named_with_both() {
     run("propagator", "0.2", "b");
     change(&folder, |values| values.iter_mut().skip(1).step_by(3).for_each(|z| *z = -*z));
     let said = differs(&folder, system);
-    assert_contains(&said, &["both solve the system in column 1,2 (spin, colour)", "other columns differ by more"]);
+    assert_contains(
+        &said,
+        &["both solve the system in column 1,2 (spin, colour)", "other columns, which were not tried, differ by more"],
+    );
     assert!(!said.contains("nearly zero"), "{said}");
 }
 

@@ -36,5 +36,5 @@ fn every_command_has_a_manual_page_with_its_options_and_examples() {
     let page = text(&folder.read("lanefield.1"));
     assert!(page.contains("lanefield\\-solve(1)") && !page.contains("lanefield\\-man"), "{page}");
     let output = folder.careful_command("man .").output().unwrap();
-    assert_contains(&text(&output.stderr), &["is there already"]);
+    assert_contains(&text(&output.stderr), &["already exists"]);
 }

@@ -91,7 +91,7 @@ fn misuse_is_refused_with_what_would_be_right() {
     let folder = Folder::new();
     let generate = |arguments: &str| folder.misused(&format!("config generate {arguments}"));
     assert_contains(&generate("hot --lattice 4.4.4.4 --output a"), &["required", "--seed"]);
-    assert_contains(&generate("hot --lattice 4.4.4 --seed 1 --output a"), &["'4.4.4' is no lattice", "X.Y.Z.T"]);
+    assert_contains(&generate("hot --lattice 4.4.4 --seed 1 --output a"), &["invalid lattice '4.4.4'", "X.Y.Z.T"]);
     assert_contains(&generate("hot --lattice 0.4.4.4 --seed 1 --output a"), &["at least 1"]);
     assert_contains(&generate("hot --lattice 4.4.4.4 --seed -1 --output a"), &["-1"]);
     assert_contains(&generate("hot --lattice 4.4.4.4 --seed x --output a"), &["invalid seed 'x'"]);

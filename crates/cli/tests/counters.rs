@@ -60,7 +60,7 @@ fn what_is_wrong_is_named_with_file_line_and_column() {
     assert_contains(&folder.fails(2, "counters absent.csv"), &["absent.csv"]);
     folder.write("old.json", BENCH.replace("\"schema\": 1, ", "").as_bytes());
     let error = folder.fails(2, &format!("counters {} --beside old.json", data("rocprof.csv")));
-    assert_contains(&error, &["old.json is no JSON of `lanefield bench`", "its schema is null"]);
+    assert_contains(&error, &["old.json is not a JSON document of `lanefield bench`", "its schema is null"]);
     let error =
         folder.fails(2, &format!("counters {} --beside bench.json --map nothing=eo_clover", data("rocprof.csv")));
     assert_contains(&error, &["\"nothing\"", "EOCloverFBCGPU"]);

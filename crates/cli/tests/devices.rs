@@ -70,7 +70,7 @@ fn a_driver_that_offers_nothing_is_listed_with_its_reason_and_auto_says_it() {
     for (content, why) in [
         (
             "libm.so.6\n",
-            "broken.icd names 'libm.so.6', which is no OpenCL driver: it lacks clGetExtensionFunctionAddress",
+            "broken.icd names 'libm.so.6', which is not an OpenCL driver: it lacks clGetExtensionFunctionAddress",
         ),
         ("\n", "broken.icd is empty: expected the name of the driver's library"),
     ] {

@@ -55,7 +55,7 @@ fn solves_begin_with_eigenvectors_of_their_own_operator_alone() {
         "solve --config other.nersc --source gauss:3 --mass 0.1 --device cpu --deflate low.eigen",
         "its configuration is",
     );
-    fails(&format!("{solve} --deflate gauge.nersc"), "it is no checkpoint");
+    fails(&format!("{solve} --deflate gauge.nersc"), "it is not a checkpoint");
     fails(&format!("{solve} --deflate none.eigen"), "cannot deflate with none.eigen");
     fails(&format!("{EIGEN} --basis 7 --device cpu"), "a basis of 7 vectors is too small for 6 eigenpairs");
 }

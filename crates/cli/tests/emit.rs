@@ -36,7 +36,7 @@ fn what_cannot_be_emitted_is_refused_with_what_can() {
         assert_eq!(error, format!("{name} is not emitted in c for half: expected f32 or f64"));
     }
     let error = folder.fails(2, "emit --kernel wilson_full --language c --output wilson.cu");
-    assert!(error.starts_with("--output wilson.cu ends as files of cuda do") && error.ends_with(".c"), "{error}");
+    assert!(error.starts_with("--output wilson.cu has the extension of cuda") && error.ends_with(".c"), "{error}");
     folder.misuses("emit --kernel nothing --language c", &["unknown kernel 'nothing'", "one of hop, "]);
     folder.misuses("emit --kernel hop --language rust", &["unknown language 'rust'", "c, cuda or hip"]);
 }

@@ -101,7 +101,7 @@ fn what_cannot_be_is_refused_by_name() {
     refused("observe --config gauge.nersc --loops 2", &["invalid loops '2'"]);
     refused("observe --config gauge.nersc --flow 1,0.5", &["invalid flow '1,0.5'", "from 0.0001 to 0.2"]);
     let too_long = folder.fails(2, "observe --config gauge.nersc --observables wilson --loops 99,1 --device cpu");
-    assert_contains(&too_long, &["loops of 99 steps on"]);
+    assert_contains(&too_long, &["loops of 99 steps do not fit"]);
 }
 
 #[test]

@@ -99,7 +99,7 @@ fn a_difference_is_told_with_exit_code_1_and_nothing_to_compare_with_2() {
     );
     let refused = folder.careful_command("golden export golden --lattice 2.2.2.4 --device cpu").output().unwrap();
     assert_eq!(refused.status.code(), Some(2));
-    assert_contains(&text(&refused.stderr), &["golden is there already", "--force"]);
+    assert_contains(&text(&refused.stderr), &["golden already exists", "--force"]);
     folder.refuses("golden export other --lattice 2.2.3.4 --device cpu", &["extent 3 of z is odd"]);
     let nowhere = "cannot write nowhere/other: the directory nowhere does not exist; make it, or give another";
     folder.refuses("golden export nowhere/other --device cpu", &[nowhere]);
@@ -195,9 +195,9 @@ fn a_source_is_the_one_that_apply_takes() {
     assert!(again.status.success(), "{}", text(&again.stderr));
     let other = careful("source z4:2 --lattice 4.4.4.8 --components 2 --output eta.npy");
     assert_eq!(other.status.code(), Some(2));
-    assert_contains(&text(&other.stderr), &["eta.npy is there already", "source.kind"]);
+    assert_contains(&text(&other.stderr), &["eta.npy already exists", "source.kind"]);
     let error = folder.fails(2, "source eta.npy --lattice 4.4.4.8 --output other.npy");
-    assert_contains(&error, &["'eta.npy' is no source that is made", "z4:SEED"]);
+    assert_contains(&error, &["'eta.npy' is not a source that can be generated", "z4:SEED"]);
 }
 
 #[test]
@@ -255,7 +255,7 @@ fn arguments_that_a_kernel_lacks_are_named_with_all_that_it_has() {
     let error = text(
         &folder.run("run --kernel axpy --in x=x.npy --in y=x.npy --scalar a=1 --out y=y.npy --config x.npy").stderr,
     );
-    assert_contains(&error, &["--config: nothing is made of it, since no links are read but those of --in"]);
+    assert_contains(&error, &["--config is not used: all links are read from --in"]);
     refuses("--kernel scale --in x=x.npy --scalar a=1,2 --out out=y.npy", &["expected one number"]);
     refuses("--kernel scale --in x=x.npy --scalar a=1 --out out=x.npy", &["name the same file"]);
     refuses(

@@ -131,7 +131,12 @@ fn a_record_that_cannot_be_written_breaks_off_and_the_solve_goes_on() {
         let run = format!("{command} --config gauge.nersc --mass 0.3 --device cpu");
         let output = folder.run(&format!("{run} --record /dev/full --output x.npy"));
         assert_eq!(output.status.code(), Some(1), "{command}: {}", text(&output.stderr));
-        let said = ["without its record, which breaks off", "/dev/full", "No space left", "the record is not whole"];
+        let said = [
+            "without its record, which is incomplete",
+            "/dev/full",
+            "No space left",
+            "error: the record is incomplete",
+        ];
         assert_contains(&text(&output.stderr), &said);
         folder.succeeds(&format!("{run} --output y.npy"));
         assert!(folder.read("x.npy") == folder.read("y.npy"), "{command}: the solutions differ");
@@ -188,17 +193,17 @@ fn a_solve_that_went_another_way_is_found_by_iteration_and_quantity() {
     assert_contains(&folder.fails(1, &verify), &["where the record breaks off after line 20"]);
     let other = lines.iter().map(|line| line.replace("\"quantity\"", "\"quality\"")).collect::<Vec<_>>();
     folder.write("broken", &resealed(&other));
-    folder.refuses(&verify, &["no line of a record"]);
+    folder.refuses(&verify, &["not a valid line of a record"]);
     // What is no record that a port could mean.
     for (content, says) in [
-        ("", "line 1 of broken is no line of a record: the file has no whole line"),
+        ("", "line 1 of broken is not a valid line of a record: the file has no complete line"),
         (
             "{\"format\":\"lanefield record\",\"version\":2}\n",
             "it has no \"check\": that of a record without checks says \"checked\": false",
         ),
         (
             "{\"format\":\"lanefield record\",\"version\":2,\"checked\":false,\"identity\":[[\"mass\",\"0.3\"]]}\n",
-            "'mass' is no name of an identity; they are operator, boundary, links, legs, configuration, source, precision, solver, preconditioning, tolerance, sum",
+            "unknown name 'mass' in the identity: expected one of operator, boundary, links, legs, configuration, source, precision, solver, preconditioning, tolerance, sum",
         ),
     ] {
         folder.write("broken", content.as_bytes());

@@ -40,14 +40,14 @@ fn a_new_crate_is_understood_by_cargo_and_is_not_made_twice() {
     }
     let again = folder.careful_command("new my-kernels").output().unwrap();
     assert_eq!(again.status.code(), Some(2));
-    assert_contains(&text(&again.stderr), &["is there already", "--force"]);
+    assert_contains(&text(&again.stderr), &["already exists", "--force"]);
     // With --force, as `succeeds` has it.
     folder.succeeds("new my-kernels");
     // What is in a folder stays there alone.
     std::fs::create_dir(folder.path("notes")).unwrap();
     folder.write("notes/text", b"");
     folder.write("a-file", b"");
-    for (name, reason) in [("notes", "is there already, and not empty"), ("a-file", "is no folder")] {
+    for (name, reason) in [("notes", "already exists, and is not empty"), ("a-file", "is not a folder")] {
         let output = folder.careful_command(&format!("new {name}")).output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{name}");
         assert_contains(&text(&output.stderr), &[reason]);

@@ -51,7 +51,7 @@ fn no_command_replaces_a_file_unless_it_is_forced_to() {
         // A trace replaces nothing but another trace, not even with --force.
         let (says, ends) = match line.contains("--trace") {
             true => ("would replace a file that is not a trace", "give another name"),
-            false => ("is there already: give another name, ", "--force to replace it"),
+            false => ("already exists: give another name, ", "--force to replace it"),
         };
         let named = error.contains(&format!("{name} {says}"));
         assert!(named && error.trim_end().ends_with(ends), "{line}: {error}");
@@ -84,7 +84,7 @@ fn of_several_solves_into_one_file_one_succeeds_and_no_result_is_lost() {
         if let Some((_, name)) = error.split_once("stays as it is: the result is in ") {
             results.push(name.trim_end().rsplit('/').next().unwrap().to_owned());
         } else {
-            assert!(output.status.success() || error.contains("x.npy is there already"), "{error}");
+            assert!(output.status.success() || error.contains("x.npy already exists"), "{error}");
         }
     }
     codes.sort();

@@ -296,10 +296,7 @@ fn sources_of_all_kinds_have_sidecars_and_a_file_of_columns_is_the_source_that_i
                 .stderr,
         )
     };
-    assert_contains(
-        &refused("--source c.npy"),
-        &["twelve columns", "one spinor field is what `lanefield solve` takes"],
-    );
+    assert_contains(&refused("--source c.npy"), &["twelve columns", "`lanefield solve` accepts a single spinor field"]);
     assert_contains(&refused("--source wall:4"), &["t = 4 of the wall source is outside 0 to 3"]);
     assert_contains(&refused("--source z2:7"), &["no time slice", "z2:7,0"]);
     assert_contains(&refused("--source gauss:7,0"), &["use z2:SEED,t or z4:SEED,t"]);

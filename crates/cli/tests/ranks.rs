@@ -277,9 +277,9 @@ fn what_cannot_be_is_said_once_and_ends_all_ranks() {
     let folder = Folder::with_gauge();
     let solve = "solve --config gauge.nersc --source gauss:7 --mass 0.3 --device cpu --threads 1";
     for (ranks, command, parts) in [
-        (3, format!("{solve} --ranks 1.1.1.2"), ["1.1.1.2 are 2 ranks, and there are 3", "start as many"]),
+        (3, format!("{solve} --ranks 1.1.1.2"), ["1.1.1.2 needs 2 ranks, and there are 3", "start 2"]),
         (5, format!("{solve} --ranks 1.1.1.5"), ["5 ranks cannot divide extent 8 of t", "at most 4 can"]),
-        (7, solve.to_owned(), ["7 ranks cannot divide a lattice of 4.4.4.8 in any way", "possible are "]),
+        (7, solve.to_owned(), ["7 ranks cannot divide a lattice of 4.4.4.8", "possible numbers of ranks are "]),
         (2, format!("{solve} --sum tree"), ["failed to solve", "tree"]),
         (
             2,
@@ -431,7 +431,7 @@ fn hisq_fermions_have_the_same_bytes_on_parts_that_are_wide_enough() {
     let narrow = folder.on_ranks(2, &format!("{solve} --ranks 1.1.2.1"));
     let said = text(&narrow.stderr);
     assert_eq!(narrow.status.code(), Some(2), "{said}");
-    assert_contains(&said, &["3 steps along z reach beyond the next part", "4.4.2.8", "fewer parts along z"]);
+    assert_contains(&said, &["3 steps along z reach beyond the neighbouring rank", "4.4.2.8", "fewer ranks along z"]);
 }
 
 #[test]

@@ -323,7 +323,7 @@ fn misuse_is_refused_with_what_would_be_right() {
     );
     assert_contains(&fails("--op norm2 --lanes 8"), &["8 bytes", "at least 16"]);
     assert_contains(&misused("--op norm3"), &["'norm3'", "norm2, sum, inner, slices"]);
-    assert_contains(&misused("--op slices --direction w"), &["'w' is no direction", "x, y, z or t"]);
+    assert_contains(&misused("--op slices --direction w"), &["invalid direction 'w'", "x, y, z or t"]);
     assert_contains(&misused("--op sum --strategy fused:0"), &["'fused:0'", "staged:R", "serial-words"]);
     assert_contains(&misused("--op sum --finish later"), &["'later'", "second-kernel or retirement-count"]);
     assert_contains(&misused("--op sum --plan-device rtx"), &["'rtx'", "mi250x"]);

@@ -49,7 +49,7 @@ fn files_that_are_no_documents_are_refused_and_no_report_is_left() {
     folder.write("list.json", b"[1, 2]");
     folder.write("text.json", b"kind: bench");
     assert_contains(&folder.fails(2, "report list.json --output r.html"), &["list.json", "\"kind\""]);
-    assert_contains(&folder.fails(2, "report text.json --output r.html"), &["text.json is no JSON"]);
+    assert_contains(&folder.fails(2, "report text.json --output r.html"), &["text.json is not JSON"]);
     assert_contains(&folder.fails(2, "report absent.json --output r.html"), &["absent.json"]);
     folder.write("other.json", b"{ \"kind\": \"weather\", \"schema\": 1 }");
     let error = folder.fails(2, "report other.json --output r.html");

@@ -78,7 +78,7 @@ fn a_projected_configuration_has_a_label_and_a_sidecar_and_converted_ones_keep_l
     let info = folder.json("config info near.h5");
     assert_eq!(info["provenance"]["ensemble_label"], "project:max-re-tr");
     let refused = refused(&folder, "config convert gauge.nersc near.h5");
-    assert_contains(&refused, &["near.h5 is there already"]);
+    assert_contains(&refused, &["near.h5 already exists"]);
 }
 
 #[test]
@@ -131,14 +131,14 @@ fn an_array_is_replaced_without_force_by_the_same_array_alone() {
     assert!(folder.read("x.npy") == array && folder.read("x.npy.json") == sidecar);
 
     let error = refused(&folder, &format!("{solve} 0.6"));
-    assert_contains(&error, &["x.npy is there already", "parameters.mass 0.5, not 0.6", "--force to replace it"]);
+    assert_contains(&error, &["x.npy already exists", "parameters.mass 0.5, not 0.6", "--force to replace it"]);
     let apply = "apply --operator hop --config gauge.nersc --source gauss:1 --device cpu --output x.npy";
-    assert_contains(&refused(&folder, apply), &["x.npy is there already, made by lanefield solve"]);
+    assert_contains(&refused(&folder, apply), &["x.npy already exists, made by lanefield solve"]);
     assert!(folder.read("x.npy") == array && folder.read("x.npy.json") == sidecar);
 
     // An array that was changed since is the user's.
     folder.write("x.npy", b"my notes");
-    assert_contains(&refused(&folder, &format!("{solve} 0.5")), &["x.npy is there already", "SHA-256"]);
+    assert_contains(&refused(&folder, &format!("{solve} 0.5")), &["x.npy already exists", "SHA-256"]);
     assert_eq!(folder.read("x.npy"), b"my notes");
     // So is a file that is no sidecar.
     folder.write("y.npy.json", b"my notes");

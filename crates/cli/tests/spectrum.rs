@@ -240,7 +240,7 @@ fn every_fit_says_how_good_it_is() {
     }
     let uncorrelated = MEASURED.json("spectrum fit all.json --fit pion:0:3 --uncorrelated");
     assert!(uncorrelated["fits"][0]["p_value"].as_f64().unwrap() < 0.05, "{uncorrelated}");
-    MEASURED.refuses("spectrum fit all.json --fit pion:3:3", &["2 parameters to 1 time: it needs 3"]);
+    MEASURED.refuses("spectrum fit all.json --fit pion:3:3", &["2 parameters to 1 time: it needs at least 3"]);
     MEASURED.misuses("spectrum fit all.json --svd-cut 1", &["expected a number above 0 and below 1"]);
     MEASURED.misuses("spectrum fit all.json --svd-cut 0.1 --shrink", &["cannot be used with"]);
 }

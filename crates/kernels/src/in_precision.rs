@@ -1,6 +1,6 @@
-//! Code that is the same in every precision, which is known at run time.
+//! Code that is the same in every precision, for a precision known at run time.
 
-/// Evaluates `$work` with `$Real` standing for the type of a precision.
+/// Evaluates `$work` with `$Real` as the type of a precision.
 #[macro_export]
 macro_rules! in_precision {
     ($precision:expr, $Real:ident => $work:expr) => {

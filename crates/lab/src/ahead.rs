@@ -1,5 +1,5 @@
-//! What a measurement will build, known before it begins: so that the programs can be built side by side, by processes that whoever runs the measurement
-//! starts. Each [`Step`] says what to build in a way that can be sent to another process.
+//! The programs that a measurement will build, known before it starts, so that other processes of the caller can build them in parallel. Each
+//! [`Step`] says what to build, in a form that can be sent to another process.
 
 use std::collections::HashMap;
 
@@ -16,25 +16,25 @@ use super::study::Run;
 use crate::bandwidth::{DeviceStreams, Operation, Shape};
 use crate::ceilings::MemoryOf;
 
-/// Builds what steps need, and the cache does not have, before they are measured.
+/// Builds, before steps are measured, the programs that they need and the cache does not have.
 pub type BuildAhead<'a> = &'a mut dyn FnMut(&mut OpenCl, Vec<Step>);
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Step<K = &'static Kernel> {
-    /// A kernel on fields, in some tuning.
+    /// A kernel on fields, with its tuning.
     Kernel(Box<KernelStep<K>>),
     Program(NeededKernel),
     Stream(Operation, Shape),
-    /// Arithmetic on numbers that are stored so.
+    /// Arithmetic on numbers that are stored in this format.
     Mixed(Stored),
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct KernelStep<K = &'static Kernel> {
     pub run: Run<K>,
-    /// What the tuner's files are taken to say; what they say where there is nothing.
+    /// Replaces the tuning results on file; `None` to use those.
     pub tuned: Option<Tuning>,
-    /// Whether it is built so that the compiler says what the kernel takes.
+    /// Whether to build it so that the compiler reports the kernel's resources.
     pub with_log: bool,
 }
 
@@ -45,7 +45,7 @@ impl From<Run> for KernelStep {
 }
 
 impl KernelStep {
-    /// Does something with the case while the device has the step's tuning.
+    /// Calls `work` with the case while the device has the step's tuning.
     fn on<T>(
         &self,
         device: &mut OpenCl,
@@ -84,18 +84,18 @@ impl KernelStep {
     }
 }
 
-/// Bytes with which streams and arithmetic are tried: for each kernel's one group.
+/// The buffer size for trying streams and arithmetic: enough for one group of each kernel.
 const FEW_BYTES: usize = 1 << 20;
 
 impl MemoryOf<'_> {
-    /// What measuring an operation builds; nothing where it is kept.
+    /// The steps to build before an operation is measured; empty if its result is in the cache.
     pub fn steps(self, operation: Operation) -> Vec<Step> {
         self.shapes_to_build(operation).into_iter().map(|shape| Step::Stream(operation, shape)).collect()
     }
 }
 
 impl Peak {
-    /// What [`Self::measure`] builds, but for the few programs of caches, latency and launches.
+    /// The steps to build for [`Self::measure`], except the few programs for caches, latency and launches.
     pub fn steps(context: &Context, options: &PeakOptions) -> Vec<Step> {
         let mut steps = vec![Step::Stream(Operation::Copy, Shape::PLAIN)];
         for part in in_order(&options.parts) {
@@ -114,7 +114,7 @@ impl Peak {
 }
 
 impl Step<String> {
-    /// The step that was sent from another process, of the kernel of this name.
+    /// The step that another process sent, with the kernel looked up by name.
     pub fn resolved(self, list: &KernelList) -> Result<Step, String> {
         Ok(match self {
             Self::Kernel(step) => {
@@ -130,7 +130,7 @@ impl Step<String> {
 }
 
 impl Step {
-    /// What it builds, and whether that is built already.
+    /// The kernels that it builds, and whether each is built already.
     fn needs(&self, device: &mut OpenCl) -> Result<Vec<(NeededKernel, bool)>, BackendError> {
         let of_laboratory = |device: &OpenCl, file: &str, options: String, kernel: String, group: usize| {
             let local = [group, 1, 1];
@@ -152,7 +152,7 @@ impl Step {
         needs.into_iter().map(with_state).collect()
     }
 
-    /// Builds it, and keeps it in the cache. Where kernels are compiled when they are launched, it is launched once, but for what is a program alone.
+    /// Builds it, and keeps it in the cache. On devices that compile kernels at launch it is launched once, unless it is only a program.
     pub fn build(&self, device: &mut OpenCl) -> Result<(), BackendError> {
         match self {
             Self::Kernel(step) if device.compiles_at_launch() => step.launch(device),
@@ -171,15 +171,15 @@ impl Step {
 
 #[derive(Clone, Debug, Default)]
 pub struct ToBuild {
-    /// The steps, those together that need the same program, and the number of programs of each.
+    /// The steps, grouped by the programs that they need, and the number of programs in each group.
     pub groups: Vec<(Vec<Step>, usize)>,
     pub cached: usize,
 }
 
 impl ToBuild {
-    /// What is to be built of some steps. Those that cannot be planned are left out: whoever measures them finds out why.
+    /// The programs that these steps need. Steps that cannot be planned are left out: measuring them will report the reason.
     pub fn of(device: &mut OpenCl, steps: Vec<Step>) -> Self {
-        // Which group builds a program; none of one that is built.
+        // The group that builds a program; `None` if it is built already.
         let mut programs: HashMap<(Source, String), Option<usize>> = HashMap::new();
         let mut groups: Vec<(Vec<Step>, usize)> = Vec::new();
         for step in steps {

@@ -1,4 +1,4 @@
-//! Which kernels are timed, and on what: those of the library, one after the other, as `lanefield bench` and `cargo bench` do.
+//! Which kernels to time, and on which fields: those of the library, one after the other, as in `lanefield bench` and `cargo bench`.
 
 use lanefield::backend::opencl::Tuning;
 use lanefield::kernel::{Case, CaseOptions, Geometry, Kernel, KernelList};
@@ -12,7 +12,7 @@ use super::timed::Timed;
 use super::timing::TimedCase;
 use crate::json::text;
 
-/// How far a measurement has come. Whoever is told says whether it shall go on; where not, what was measured until then is the result.
+/// The progress of a measurement. The callback returns whether to continue; if not, the result is what was measured until then.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress<'a> {
     pub done: usize,
@@ -22,8 +22,8 @@ pub struct Progress<'a> {
 
 const EVEN: Sites = Sites::Parity(Parity::Even);
 
-/// The kernels that some words name ([`KernelList::named`]), each once, of which those can be timed that are launched by themselves. A conjugate does the
-/// same work as the kernel itself: it is left out unless a word names it alone.
+/// The kernels that the words name ([`KernelList::named`]), each once, without those that cannot be timed alone. The Hermitian conjugate of a
+/// kernel does the same work, and is left out unless a word names it alone.
 pub fn kernels_to_time<'w>(
     list: &KernelList,
     words: impl IntoIterator<Item = &'w str>,
@@ -40,14 +40,14 @@ pub fn kernels_to_time<'w>(
             }
         }
         if alone && kernels.len() == before && !kernels.iter().any(|kernel| kernel.name == word) {
-            return Err(format!("{word} is a part of other operations, and not timed by itself: name norm2 or sum"));
+            return Err(format!("{word} is part of other operations, and not timed alone: use norm2 or sum"));
         }
     }
     Ok(kernels)
 }
 
-/// The sites of the target that a kernel is timed on: of a hop all of them and one parity, of what even-odd preconditioning alone needs one parity, of
-/// all others all.
+/// The target sites on which a kernel is timed: all sites and one parity for a hop, one parity for kernels that only even-odd preconditioning uses,
+/// and all sites for others.
 pub fn usual_sites(kernel: &Kernel) -> &'static [Sites] {
     match kernel.geometry {
         _ if kernel.is_full_only() => &[Sites::Full],
@@ -60,17 +60,17 @@ pub fn usual_sites(kernel: &Kernel) -> &'static [Sites] {
 
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct BenchCase<K = &'static Kernel> {
-    /// The kernel, or its name where the case was sent to another process.
+    /// The kernel, or its name if the case was sent to another process.
     pub kernel: K,
     #[serde(with = "text")]
     pub extents: Extents,
     #[serde(serialize_with = "text::serialize", deserialize_with = "read_sites")]
     pub sites: Sites,
     pub precision: Precision,
-    /// How links are stored; of no meaning to kernels that read none.
+    /// The link format; ignored by kernels that read no links.
     #[serde(with = "text")]
     pub links: LinkFormat,
-    /// Right-hand sides; the components that the kernel is usually for where nothing is said.
+    /// Number of right-hand sides; `None` for the usual number of components of the kernel.
     pub rhs: Option<usize>,
     #[serde(with = "text")]
     pub lanes: LaneChoice,
@@ -85,7 +85,7 @@ fn read_sites<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Sites, D::Er
 }
 
 impl<K> BenchCase<K> {
-    /// The same of another kernel, or the same by its name.
+    /// The same case with another kernel, or with the kernel's name.
     pub fn with_kernel<J>(self, kernel: J) -> BenchCase<J> {
         let Self { kernel: _, extents, sites, precision, links, rhs, lanes } = self;
         BenchCase { kernel, extents, sites, precision, links, rhs, lanes }
@@ -93,14 +93,14 @@ impl<K> BenchCase<K> {
 }
 
 impl BenchCase {
-    /// One parity of a hop, or all sites, in f32 with the components that are usual.
+    /// One parity for a hop, otherwise all sites, in f32 with the usual number of components.
     pub fn usual(kernel: &'static Kernel, extents: Extents) -> Self {
         let sites = usual_sites(kernel).last().copied().unwrap_or(Sites::Full);
         let (precision, links) = (Precision::F32, LinkFormat::Full);
         Self { kernel, extents, sites, precision, links, rhs: None, lanes: LaneChoice::Auto }
     }
 
-    /// Spinors or colour vectors a site: of what acts along s as many for each right-hand side as the fifth dimension is usually long.
+    /// Spinors or colour vectors per site. Kernels along s have the usual number of sites of the fifth dimension for each right-hand side.
     pub fn components(&self) -> usize {
         match (self.rhs, self.kernel.geometry) {
             (None, _) => self.kernel.usual_parts,
@@ -114,7 +114,7 @@ impl BenchCase {
         Lattice::new(self.extents, self.precision.scalar(), options)
     }
 
-    /// Options for arguments on a lattice. Links are random numbers: no time depends on them.
+    /// Options for the arguments on a lattice. Links are random numbers, since no time depends on them.
     pub fn options(&self, lattice: Lattice) -> CaseOptions<'static> {
         let links = DoubledGauge { format: self.links, boundary: BoundaryPhases::ANTIPERIODIC_IN_TIME };
         let along_s = self.kernel.geometry == Geometry::AlongS;
@@ -142,10 +142,10 @@ impl BenchCase {
 pub struct BenchOptions {
     pub kernels: Vec<&'static Kernel>,
     pub extents: Extents,
-    /// Precisions; those that a kernel does not take are passed over.
+    /// Precisions; those that a kernel does not support are skipped.
     pub precisions: Vec<Precision>,
     pub links: Vec<LinkFormat>,
-    /// Right-hand sides; kernels that do not take so many are passed over.
+    /// Number of right-hand sides; kernels that do not support it are skipped.
     pub rhs: Option<usize>,
     pub lanes: Vec<LaneChoice>,
 }

@@ -1,21 +1,21 @@
-//! What binds a kernel or a run, by its share of what there is: of the time, as a model or a clock tells, or of what a unit can do, as a profiler counted.
+//! What limits a kernel or a run, with its share: of the time, from a model or a clock; or of a unit's capacity, from a profiler's counters.
 
 use std::fmt;
 
 use serde::Serialize;
 
-/// A unit of a device, as Nsight Compute names it.
+/// A unit of a device, named as in Nsight Compute.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Unit {
     Dram,
     L2,
-    /// The first cache, with its tags and data, and local memory.
+    /// The first-level cache, with its tags and data, and local memory.
     L1,
     /// The slots in which schedulers issue instructions.
     Issue,
     Fma,
-    /// Integers, bits and comparisons.
+    /// Integer, bit and comparison operations.
     Alu,
     Lsu,
     Fp64,
@@ -46,13 +46,13 @@ lanefield_reference::named!(
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Limit {
-    /// Bytes from and to memory.
+    /// Bytes from and to device memory.
     Memory,
-    /// Bytes between the last cache and the compute units.
+    /// Bytes between the last-level cache and the compute units.
     SecondCache,
-    /// Bytes from the first caches.
+    /// Bytes from the first-level caches.
     FirstCache,
-    /// A cache that has all bytes, which would take longer from memory.
+    /// A cache holds all bytes; they would take longer from memory.
     Cache,
     Fetches,
     Registers,
@@ -69,7 +69,7 @@ pub enum Limit {
     Kernels,
     /// None of the others takes half of the time.
     Execution,
-    /// Warps wait, and no unit is full.
+    /// Warps wait, and no unit is fully used.
     Latency,
     #[serde(untagged)]
     Unit(Unit),
@@ -103,12 +103,13 @@ impl fmt::Display for Limit {
 pub struct Binding {
     #[serde(serialize_with = "crate::json::text::serialize")]
     pub limit: Limit,
-    /// The share of the time that this alone would take, above 1 where the bytes stay in a cache; by counters how busy the busiest unit is, 0 to 1.
+    /// The fraction of the time that this limit alone would take, above 1 if the bytes stay in a cache; from counters, how busy the busiest unit
+    /// is, 0 to 1.
     pub share: f64,
     pub because: String,
 }
 
-/// The greatest of some limits, if its share is at least `enough`; else what `otherwise` makes of it.
+/// The largest of some limits, if its share is at least `enough`; otherwise the result of `otherwise` for it.
 pub(crate) fn what_binds(
     limits: impl IntoIterator<Item = Binding>,
     enough: f64,

@@ -1,5 +1,6 @@
-//! The bandwidths that kernels are held against. Each is measured once on a device with its driver, after a warm-up, and kept in the cache directory; it is
-//! measured again when a kernel that cannot live in a cache was faster, and the higher value is kept. What fits the last cache is held against none.
+//! The bandwidths with which kernels are compared. Each is measured once for a device and driver, after a warm-up, and kept in the cache directory.
+//! It is measured again if a kernel whose data cannot stay in a cache was faster, and the higher value is kept. Kernels whose data fit the last
+//! cache are compared with no bandwidth.
 
 use std::time::Duration;
 
@@ -12,14 +13,14 @@ use crate::empty::empty_kernel;
 use crate::machine::{Machine, last_cache_of_host};
 use crate::plausible::{self, Implausible};
 
-/// Memory is used so long before it is measured: clocks go up.
+/// Length of the warm-up before a measurement, in which clocks rise.
 pub(crate) const WARM_UP: Duration = Duration::from_millis(300);
-/// A rate that is higher by less than this share is no other one.
+/// A rate counts as higher only if it is so by at least this fraction.
 const NOTICEABLE: f64 = 0.02;
-/// Of data that are larger than a cache by less than this factor, some stay in it from launch to launch.
+/// If data exceed a cache by less than this factor, some of them stay in it from launch to launch.
 const PARTLY: u64 = 4;
 
-/// Memory whose bandwidths are known: a device's, or that of the CPU reference's threads.
+/// Memory with known bandwidths: that of a device, or that of the CPU reference's threads.
 #[derive(Clone, Copy)]
 pub enum MemoryOf<'m> {
     Device(&'m Context),
@@ -48,7 +49,7 @@ impl Kept {
         self.bandwidth.is_finite() && self.bandwidth > 0.0 && self.seen.is_finite()
     }
 
-    /// Whether a kernel that moves `seen` bytes a second says that it is too low.
+    /// Whether a kernel that moves `seen` bytes per second shows that this bandwidth is too low.
     fn is_beaten_by(&self, seen: f64) -> bool {
         seen > self.bandwidth * (1.0 + NOTICEABLE) && seen > self.seen * (1.0 + NOTICEABLE)
     }
@@ -56,21 +57,21 @@ impl Kept {
 
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Share {
-    /// Nothing: the data stay in a cache, as a whole or in part.
+    /// No share: the data stay in a cache, completely or partly.
     InCache,
-    /// A ceiling, of which it is this share.
+    /// The rate divided by the ceiling.
     Of(f64),
 }
 
 impl MemoryOf<'_> {
-    /// The bandwidth of an operation, in bytes a second: what is kept, else measured now. `seen`: the highest rate, in bytes a second, of kernels whose
-    /// data fit no cache; where that beats what is kept, it is measured again.
+    /// The bandwidth of an operation in bytes per second, from the cache or measured now. `seen`: the highest rate, in bytes per second, of kernels
+    /// whose data do not fit a cache; if it exceeds the cached value, that is measured again.
     pub fn ceiling(self, operation: Operation, seen: Option<f64>) -> Result<f64, BackendError> {
         let (cache, key) = self.place(operation);
         kept_or_measured((&cache, &key), seen, || self.measure(operation))
     }
 
-    /// Keeps a bandwidth that was measured elsewhere, in bytes a second, if it is higher than what is kept.
+    /// Keeps a bandwidth, in bytes per second, that was measured elsewhere, if it is higher than the cached one.
     pub fn keep(self, operation: Operation, bandwidth: f64) {
         let (cache, key) = self.place(operation);
         let kept = load(&cache, &key).unwrap_or(Kept { bandwidth: 0.0, seen: 0.0 });
@@ -79,7 +80,7 @@ impl MemoryOf<'_> {
         }
     }
 
-    /// The shapes of streams that measuring an operation builds; none where it is kept.
+    /// The shapes of streams that measuring an operation builds; empty if its result is in the cache.
     pub(crate) fn shapes_to_build(self, operation: Operation) -> Vec<Shape> {
         let (cache, key) = self.place(operation);
         match self {
@@ -91,7 +92,7 @@ impl MemoryOf<'_> {
         }
     }
 
-    /// Bytes of the last cache; 0 where nothing tells.
+    /// Size of the last cache in bytes; 0 if it is unknown.
     pub fn cache_bytes(self) -> u64 {
         match self {
             Self::Device(context) => cache_of_device(context.info()),
@@ -99,12 +100,12 @@ impl MemoryOf<'_> {
         }
     }
 
-    /// What kernels are held against that move `bytes` bytes, at `rate` bytes a second, where the ceiling is `ceiling`.
+    /// The share of the ceiling `ceiling` of kernels that move `bytes` bytes at `rate` bytes per second.
     pub fn share(self, bytes: u64, rate: f64, ceiling: f64) -> Result<Share, Implausible> {
         share(self.cache_bytes(), bytes, rate / ceiling)
     }
 
-    /// The same of a kernel that takes so many seconds, where there is a ceiling. `empty_launch`: the seconds of one that does nothing.
+    /// The same for a kernel that takes `seconds`, if there is a ceiling. `empty_launch`: the seconds of an empty launch.
     pub(crate) fn held(
         self,
         bytes: u64,
@@ -116,8 +117,8 @@ impl MemoryOf<'_> {
         ceiling.map(|ceiling| self.share(bytes, bytes as f64 / seconds, ceiling)).transpose()
     }
 
-    /// Seconds of a kernel that does nothing, by the device's clock: no kernel takes less. 0 of the CPU reference, which calls functions. `seen`: the least
-    /// seconds of other kernels; where these are less than what is kept, it is measured again.
+    /// Seconds of an empty launch by the device's clock, which is the least that a kernel takes; 0 for the CPU reference, which calls functions.
+    /// `seen`: the shortest time of other kernels; if it is less than the cached value, that is measured again.
     pub fn empty_launch(self, seen: Option<f64>) -> Result<f64, BackendError> {
         let Self::Device(context) = self else { return Ok(0.0) };
         let key = Key::new(context.info(), "launches a second", "");
@@ -152,7 +153,7 @@ fn load(cache: &Cache, key: &Key) -> Option<Kept> {
 }
 
 fn store(cache: &Cache, key: &Key, kept: Kept) {
-    // Numbers alone: it cannot fail.
+    // These are plain numbers, so it cannot fail.
     if let Ok(entry) = serde_json::to_vec(&kept) {
         cache.store(EntryKind::Ceiling, key, &entry);
     }
@@ -172,10 +173,10 @@ fn kept_or_measured(
     Ok(bandwidth)
 }
 
-/// Cache of a GPU of which nothing is known, so that nothing that may live in it is held against memory.
+/// The assumed cache size of an unknown GPU, large enough that kernels whose data may stay in a cache are not compared with memory.
 const UNKNOWN_GPU: u64 = 48 << 20;
 
-/// What the driver says, or is known of the device, the larger of both: NVIDIA's drivers name another cache than the last.
+/// The larger of what the driver reports and what is known of the device: NVIDIA's drivers report a different cache from the last one.
 fn cache_of_device(info: &DeviceInfo) -> u64 {
     let known = match info.kind {
         DeviceKind::Cpu => last_cache_of_host(),

@@ -1,4 +1,4 @@
-//! Descriptions: machines, clusters and workloads, which are numbers in TOML files, and what is wrong with one.
+//! Descriptions of machines, clusters and workloads, which are numbers in TOML files, and the checks of these files.
 
 use serde::de::DeserializeOwned;
 use thiserror::Error;
@@ -7,7 +7,7 @@ use thiserror::Error;
 pub enum DescriptionError {
     #[error("{what} cannot be read: {reason}")]
     File { what: String, reason: String },
-    #[error("{what} says {name} = {value}, and {expected} is needed")]
+    #[error("{what} says {name} = {value}: expected {expected}")]
     Value { what: String, name: String, value: f64, expected: &'static str },
     #[error("no {what} '{name}': use {known}, or a file that ends in .toml")]
     Unknown { what: &'static str, name: String, known: String },
@@ -16,7 +16,7 @@ pub enum DescriptionError {
 }
 
 impl DescriptionError {
-    /// A file that is not what it is read as; the reason in one line.
+    /// A file that does not have the expected format; the reason is one line.
     pub(crate) fn file(what: &str, reason: impl ToString) -> Self {
         Self::File { what: what.to_owned(), reason: reason.to_string().trim().replace('\n', " ") }
     }
@@ -25,7 +25,7 @@ impl DescriptionError {
         Self::Value { what: what.to_owned(), name: name.to_owned(), value, expected }
     }
 
-    /// Refuses the first of some numbers that is not sound.
+    /// Returns an error for the first number that is out of range.
     pub(crate) fn check(
         what: &str,
         numbers: &[(&str, f64)],
@@ -41,7 +41,7 @@ pub trait Description: DeserializeOwned + Clone {
     /// Checks every number; `what` names the description in errors.
     fn check(&self, what: &str) -> Result<(), DescriptionError>;
 
-    /// Reads one; `what` names it in errors.
+    /// Parses one; `what` names it in errors.
     fn parse(what: &str, text: &str) -> Result<Self, DescriptionError> {
         let read: Self = lanefield::toml_text::from_str(text).map_err(|error| DescriptionError::file(what, error))?;
         read.check(what)?;
@@ -49,12 +49,12 @@ pub trait Description: DeserializeOwned + Clone {
     }
 }
 
-/// The descriptions of files that ship, by name. That they are sound is tested.
+/// The descriptions in files that ship, by name. A test checks that they are valid.
 pub(crate) fn shipped<T: Description>(files: &[(&'static str, &str)]) -> Vec<(&'static str, T)> {
     files.iter().filter_map(|(name, text)| Some((*name, T::parse(name, text).ok()?))).collect()
 }
 
-/// The one of a name, in any case; `others` can be named, too.
+/// The description with this name, ignoring case; `others` are further valid names.
 pub(crate) fn named<T: Clone>(
     what: &'static str,
     shipped: &[(&'static str, T)],

@@ -1,31 +1,31 @@
-//! The laboratory of Lanefield: what a kernel takes, in which way of running it, and ways to do the same compared with each other.
+//! The laboratory of Lanefield: times kernels in their variants, compares alternatives, and explains what limits them.
 //!
 //! | file | subject |
 //! |---|---|
-//! | `ahead.rs` | what a measurement will build |
+//! | `ahead.rs` | the programs that a measurement will build |
 //! | `timed.rs` | backends that can be timed |
 //! | `bandwidth/` | the bandwidths of memory that streams of kernels reach |
 //! | `machine/`, `description.rs` | machines: those that ship, and files |
-//! | `ceilings.rs` | the bandwidths that kernels are held against |
+//! | `ceilings.rs` | the bandwidths with which kernels are compared |
 //! | `json/` | the kinds of documents, the device in each, SI units |
 //! | `sources.rs` | the OpenCL C sources of `crates/lab/cl` |
-//! | `timing.rs`, `spread.rs`, `record.rs` | one kernel timed in one tuning; what is recorded of it |
-//! | `bench.rs` | which kernels are timed, and on what |
-//! | `study.rs` | kernels in several ways of running them, timed |
-//! | `orders.rs`, `sprint.rs` | what is gone through in studies of leg orders, and of stencils on GPUs |
-//! | `model/` | a launch of a kernel before it is run: what it moves, and what it takes of a compute unit |
+//! | `timing.rs`, `spread.rs`, `record.rs` | one kernel timed in one tuning; the record of it |
+//! | `bench.rs` | which kernels to time, and on which fields |
+//! | `study.rs` | kernels timed in several variants |
+//! | `orders.rs`, `sprint.rs` | the cases of studies of leg orders, and of stencils on GPUs |
+//! | `model/` | a launch of a kernel before it runs: what it moves, and its demand on a compute unit |
 //! | `occupancy/` | how many waves of a kernel a compute unit holds |
-//! | `code/` | what compilers made of the kernels: registers, spills, instructions |
+//! | `code/` | the compiled code of kernels: registers, spills, instructions |
 //! | `tune.rs` | the search for the fastest tuning of each kernel |
 //! | `peak/` | the ceilings of a device: memory, caches, arithmetic, launches, transfers |
 //! | `reduce.rs` | the forms of sums of large objects |
 //! | `guidelines/` | guidelines for GPU programs, as experiments |
-//! | `binding.rs` | what binds a kernel |
-//! | `counters/` | bandwidth from what a profiler counted |
-//! | `report/` | one HTML file of what the commands measured |
+//! | `binding.rs` | what limits a kernel |
+//! | `counters/` | bandwidth from a profiler's counters |
+//! | `report/` | one HTML file of the results of commands |
 //! | `trace/` | what ran when: traces and hotspots |
-//! | `access/` | which lines of memory wavefronts touch at once |
-//! | `estimate/` | what a workload can take on a machine: go or no go |
+//! | `access/` | the lines of memory that wavefronts touch |
+//! | `estimate/` | the best possible time of a workload on a machine: go or no go |
 //! | `doctor/` | why a kernel is slow, and what will help |
 
 #![allow(missing_docs, reason = "the program alone uses this crate: a comment says what a name does not")]

@@ -1,17 +1,17 @@
-//! Orders of the legs that are worth a look. The order is part of an operator: another one changes bits, and a result has those of its order
-//! only. So none is ever chosen by speed behind a user's back.
+//! Leg orders that are worth timing. The order is part of an operator: it changes bits, and a result has the bits of its own order. Therefore no
+//! order is ever chosen automatically for speed.
 
 use lanefield::backend::opencl::Tuning;
 use lanefield_reference::layout::{LayoutError, LegOrder};
 
 use super::study::Way;
 
-/// The order that was the best of a study of a clover stencil on AMD's GPUs (EmPRiSM, a mentored sprint at Pawsey).
+/// The best order in a study of a clover stencil on AMD's GPUs (EmPRiSM, a mentored sprint at Pawsey).
 pub(crate) const SPRINT: &str = "-y-z-t+y+z+t-x+x";
-/// By point number, all steps forward before those backward: Grid's.
+/// By point number, all forward steps before the backward ones: Grid's order.
 pub(crate) const POINTS: &str = "+x+y+z+t-x-y-z-t";
 
-/// Orders beside the default, and what is known of them.
+/// Orders other than the default, with what is known about them.
 const OTHERS: [(&str, &str); 7] = [
     (SPRINT, "the best of the EmPRiSM sprint"),
     (POINTS, "forward, then backward"),
@@ -22,7 +22,7 @@ const OTHERS: [(&str, &str); 7] = [
     ("-t-z-y+t+z+y-x+x", "as the default, z before y"),
 ];
 
-/// The orders that a study goes through in a tuning, the default first, and those asked for beside them last.
+/// The orders of a study in a tuning: the default first, and those that the user added last.
 pub fn studied(tuning: Tuning, asked_for: &[LegOrder]) -> Result<Vec<Way>, LayoutError> {
     let mut orders = vec![(LegOrder::DEFAULT, "the default")];
     for (order, about) in OTHERS {

@@ -1,4 +1,4 @@
-//! Bounds of what can be measured. A number outside them tells of a fault of the measurement: it is left out, and the reason stands in its place.
+//! Bounds of plausible results. A number outside them indicates a fault of the measurement: it is left out, and replaced by the reason.
 
 use thiserror::Error;
 
@@ -7,7 +7,7 @@ use crate::Spread;
 #[derive(Clone, Copy, PartialEq, Debug, Error)]
 #[non_exhaustive]
 pub enum Implausible {
-    #[error("implausible: {:.3} µs, and a launch of a kernel that does nothing takes {:.3} µs", 1e6 * .seconds, 1e6 * .launch)]
+    #[error("implausible: {:.3} µs, but an empty launch takes {:.3} µs", 1e6 * .seconds, 1e6 * .launch)]
     Time { seconds: f64, launch: f64 },
     #[error("implausible: {:.0}% of the bandwidth that was measured", 100.0 * .share)]
     Share { share: f64 },
@@ -15,25 +15,25 @@ pub enum Implausible {
     Speedup { times: f64, ranks: usize },
 }
 
-/// Clocks and launches vary by this factor at most.
+/// The largest factor by which clocks and launches vary.
 const LEAST_OF_LAUNCH: f64 = 0.5;
-/// A ceiling that was measured badly is beaten by this factor at most.
+/// The largest factor by which a badly measured ceiling is exceeded.
 const MOST_SHARE: f64 = 1.5;
-/// Parts of a lattice fit caches better than the whole.
+/// The largest factor beyond the number of ranks: local volumes fit caches better than the whole lattice.
 const MOST_SPEEDUP: f64 = 1.2;
 
-/// Seconds of a launch; `launch`: of one that does nothing, 0 where that is not known.
+/// Checks the seconds of a launch; `launch`: those of an empty launch, 0 if unknown.
 pub fn time(seconds: f64, launch: f64) -> Result<f64, Implausible> {
     let plausible = seconds.is_finite() && seconds > 0.0 && seconds >= LEAST_OF_LAUNCH * launch;
     if plausible { Ok(seconds) } else { Err(Implausible::Time { seconds, launch }) }
 }
 
-/// A share of a ceiling, of data that fit no cache.
+/// Checks a share of a ceiling, for data that do not fit a cache.
 pub fn share(share: f64) -> Result<f64, Implausible> {
     if share > MOST_SHARE { Err(Implausible::Share { share }) } else { Ok(share) }
 }
 
-/// How many times as fast something is on several ranks as on one, by the medians. It cannot be if the ranges of both times say so, too.
+/// Checks a speedup on several ranks, from the medians. It is implausible only if the ranges of both times agree that it is.
 pub fn speedup(one: Spread, on_ranks: Spread, ranks: usize) -> Result<f64, Implausible> {
     let (times, least) = (one.median / on_ranks.median, one.tenth / on_ranks.ninetieth);
     let plausible = times.is_finite() && least <= MOST_SPEEDUP * ranks as f64;
@@ -49,7 +49,7 @@ mod tests {
         assert_eq!((time(3e-6, 2e-6), time(1e-6, 0.0)), (Ok(3e-6), Ok(1e-6)));
         assert_eq!(
             time(1e-7, 2e-6).unwrap_err().to_string(),
-            "implausible: 0.100 µs, and a launch of a kernel that does nothing takes 2.000 µs"
+            "implausible: 0.100 µs, but an empty launch takes 2.000 µs"
         );
         assert!(time(f64::NAN, 0.0).is_err() && time(0.0, 0.0).is_err());
         let spread = |tenth, median, ninetieth| Spread { median, tenth, ninetieth };

@@ -1,4 +1,4 @@
-//! What is recorded of one kernel, timed in one tuning.
+//! The record of one kernel, timed in one tuning.
 
 use std::fmt;
 
@@ -14,15 +14,15 @@ use super::spread::Spread;
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct FieldFacts {
     pub lattice: [usize; 4],
-    /// Bytes of a vector; none where the lattice could not be laid out.
+    /// Bytes per vector; `None` if the lattice has no such layout.
     pub lane_bytes: Option<usize>,
-    /// The cut into lanes, x, y, z, t.
+    /// The lane layout: x, y, z, t.
     pub virtual_nodes: Option<[usize; 4]>,
     pub precision: Precision,
-    /// `full`, `even` or `odd`: the sites of the result; none where nothing could be made.
+    /// The sites of the result: `full`, `even` or `odd`; `None` if nothing could be created.
     pub sites: Option<String>,
     pub spinors: usize,
-    /// Reals stored a link; none where there are no links.
+    /// Reals stored per link; `None` if there are no links.
     pub reconstruct: Option<usize>,
     pub legs: Option<String>,
 }
@@ -59,7 +59,7 @@ impl FieldFacts {
 }
 
 impl fmt::Display for FieldFacts {
-    /// What distinguishes rows of a table: not the lattice, nor the order of the legs.
+    /// The properties that distinguish rows of a table, without the lattice and the leg order.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.precision.fmt(f)?;
         if let Some(reals) = self.reconstruct {
@@ -84,26 +84,26 @@ pub struct KernelRecord {
     pub kernel: &'static Kernel,
     #[serde(flatten)]
     pub fields: FieldFacts,
-    /// What was chosen, in words: `default`, or that of a study.
+    /// The variant in words: `default`, or that of a study.
     pub variant: String,
     pub tuning: Tuning,
-    /// Whether the bits are those of the reference; only a study of what they cost says no.
+    /// Whether the bits are those of the reference; false only in a study of the cost of correct bits.
     pub bit_true: bool,
-    /// What a launch does; none where it could not be prepared.
+    /// The work of a launch; `None` if it could not be prepared.
     pub work: Option<Work>,
     pub ceiling: Ceiling,
-    /// Seconds of a launch; none where it could not be run.
+    /// Seconds per launch; `None` if it could not run.
     pub seconds: Option<Spread>,
-    /// Seconds for each of several launches that are queued one after the other, from the first start to the last end: where launches overlap, less
-    /// than one takes by itself. None where that was not asked for, or kernels are not queued.
+    /// Seconds per launch of several that are queued back to back, from the first start to the last end. If launches overlap, this is less than one
+    /// alone takes. `None` if it was not requested, or if kernels are not queued.
     pub back_to_back_seconds: Option<f64>,
     pub failure: Option<String>,
     pub flops_per_second: Option<f64>,
-    /// Bytes a second, each input and each output once, at the median time.
+    /// Ideal bytes per second, at the median time.
     pub bytes_per_second: Option<f64>,
-    /// Their ratio to the ceiling; none where fields stay in a cache.
+    /// Their ratio to the ceiling; `None` if fields stay in a cache.
     pub share_of_ceiling: Option<f64>,
-    /// Whether they stay in a cache, as a whole or in part.
+    /// Whether they stay in a cache, completely or partly.
     pub in_cache: bool,
 }
 
@@ -133,13 +133,13 @@ impl KernelRecord {
         }
     }
 
-    /// Floating-point operations, and bytes, each input and each output once, a second, at the median time.
+    /// Floating-point operations and ideal bytes per second, at the median time.
     pub fn rates(&self) -> Option<(f64, f64)> {
         let (work, seconds) = (self.work?, self.seconds?.median);
         Some((work.flops as f64 / seconds, work.bytes as f64 / seconds))
     }
 
-    /// Takes its rates, and holds it against a bandwidth of a memory, in bytes a second, and against a launch that does nothing. A time that cannot be is a
+    /// Computes its rates, and compares them with a memory bandwidth in bytes per second and with an empty launch. An implausible time is a
     /// failure.
     pub fn hold_against(&mut self, memory: MemoryOf<'_>, ceiling: Option<f64>, empty_launch: f64) {
         let (Some(work), Some(seconds), Some((flops, bytes))) = (self.work, self.seconds, self.rates()) else { return };

@@ -1,6 +1,6 @@
-//! Sums over sites, timed in every form and launch shape: the words of a large object packed first (staged), reduced where they are loaded
-//! (fused), or all in one work-item (serial words), each as a tree, beside the exact sum. That the forms give the same bits is checked on
-//! the results that were timed. Kernels: `cl/reduce.cl` and `reference/src/kernels/reduce.rs`.
+//! Sums over sites, timed in every form and launch shape: the words of a large object packed first (staged), reduced when they are loaded (fused),
+//! or all in one work-item (serial words). Each is a tree sum, timed together with the exact sum. The results that were timed are compared, to
+//! check that the forms have the same bits. Kernels: `cl/reduce.cl` and `reference/src/kernels/reduce.rs`.
 
 mod report;
 
@@ -22,12 +22,13 @@ use crate::{Progress, Timed};
 
 pub use report::{Agreement, Operation, ReduceReport, ReduceRow, Seconds, Shape};
 
-/// Sites a group that are gone through: the work-items of a group are these times the lanes.
+/// Numbers of sites per group to try; the work-items of a group are these times the lanes.
 pub const SITES_A_GROUP: [usize; 4] = [2, 8, 16, 32];
-/// Most threads of a tree that are summed in halves.
+/// The most threads of a tree that are summed by halving.
 const WARP: usize = 32;
 
-/// What Grid's geometry of a reduction would see of a backend. No block reduction runs on the CPU by itself: it replays an H200's.
+/// The device properties that Grid's reduction geometry would have for a backend. The CPU has no block reduction of its own: it replays that of an
+/// H200.
 fn reduction_device(backend: &impl Timed) -> ReductionDevice {
     backend.opencl().map_or(ReductionDevice::H200, |device| as_grid_sees(device.context().info()))
 }
@@ -47,10 +48,10 @@ pub struct ReduceBench {
     pub extents: Extents,
     pub lanes: LaneChoice,
     pub object: Words,
-    /// Words of a bundle of the staged and fused forms, and of the plan; no more than the object has are taken.
+    /// Words per bundle of the staged and fused forms, and of the plan; at most the number of words of the object.
     pub bundle: usize,
     pub finish: Option<Finish>,
-    /// Timed runs of each row, after one that is not.
+    /// Timed runs per row, after a warm-up run.
     pub samples: usize,
 }
 
@@ -59,16 +60,17 @@ struct Planned {
     shape: Shape,
     group: Option<usize>,
     form: String,
-    /// What to sum, and how; or why that cannot be.
+    /// What to sum and how, or why that is not possible.
     setup: Result<(Sum, SumOptions), String>,
 }
 
 /// Rows of the spinor fields, in each precision.
 const SPINOR_ROWS: usize = 4;
 
-/// Measures sums of the words of fields of `R` on a backend; then norms and inner products of spinors of both precisions. What cannot be
-/// run fills its row with the reason.
-/// Fails if no row at all could be run: a lattice that cannot be laid out, no room for the field, no read bandwidth.
+/// Measures sums of the words of fields of `R` on a backend, then norms and inner products of spinors in both precisions. If a sum cannot be run,
+/// its row has the reason.
+///
+/// Fails if no row could be run at all: if the lattice has no such layout, if there is no room for the field, or if the read bandwidth is unknown.
 pub fn measure<R: Vectors, B: Timed>(
     backend: &mut B,
     bench: &ReduceBench,
@@ -106,7 +108,7 @@ pub fn measure<R: Vectors, B: Timed>(
     Ok(ReduceReport { lattice, plan, read_bandwidth, rows, agreement })
 }
 
-/// What [`measure`] builds on a device.
+/// The steps that [`measure`] builds on a device.
 pub fn steps<R: Vectors>(device: &mut OpenCl, bench: &ReduceBench) -> Result<Vec<Step>, BackendError> {
     let reduction = reduction_device(device);
     let lattice = lay_out::<R>(bench)?;
@@ -131,7 +133,7 @@ pub fn steps<R: Vectors>(device: &mut OpenCl, bench: &ReduceBench) -> Result<Vec
     let mut needed: Vec<_> = Vec::new();
     for (shape, (sum, options)) in calls {
         device.set_sum_options(options);
-        // What cannot be planned says so in its row.
+        // A row that cannot be planned has the reason.
         let of_call = device.needs(&shape, sum).into_iter().flatten();
         needed.extend(of_call.filter(|one| !needed.contains(one)).collect::<Vec<_>>());
     }
@@ -147,7 +149,7 @@ fn lay_out<R: Vectors>(bench: &ReduceBench) -> Result<Lattice, LayoutError> {
     Lattice::new(bench.extents, R::COMPLEX, LatticeOptions { lanes: bench.lanes, ..LatticeOptions::default() })
 }
 
-/// A bundle has no more words than the object.
+/// A bundle has at most as many words as the object.
 fn bundle_of(bench: &ReduceBench) -> usize {
     bench.bundle.min(bench.object.words()).max(1)
 }
@@ -196,16 +198,16 @@ fn planned(
     rows
 }
 
-/// What makes two sums equal: the field, the operation, and how it is summed.
+/// Sums of the same kind must be equal: the field, the operation, and how it is summed.
 type Kind = (&'static str, &'static str, Operation, Sum);
 
 struct Measuring<'m, B, O> {
     backend: &'m mut B,
     bench: &'m ReduceBench,
     observe: O,
-    /// The bits of the first sum of each kind, and where that was taken.
+    /// The bits of the first sum of each kind, and the row that it is from.
     expected: HashMap<Kind, (Vec<[u64; 2]>, String)>,
-    /// Seconds to read so many bytes and do nothing else; `None` where there is no room for a second field.
+    /// Seconds to read this number of bytes and do nothing else; `None` if there is no room for a second field.
     reads: HashMap<u64, Option<f64>>,
     done: Vec<ReduceRow>,
     agreement: Agreement,
@@ -231,7 +233,7 @@ impl<'m, B: Timed, O: FnMut(Progress<'_>) -> bool> Measuring<'m, B, O> {
         (self.done, self.agreement)
     }
 
-    /// Measures one row, and compares its result with those of its kind.
+    /// Measures one row, and compares its result with others of its kind.
     fn row<R: Vectors>(
         &mut self,
         planned: Planned,
@@ -309,7 +311,7 @@ impl<'m, B: Timed, O: FnMut(Progress<'_>) -> bool> Measuring<'m, B, O> {
         Ok(Seconds { median: median(times), least, most })
     }
 
-    /// Norm and inner product of spinor fields, exact and as Grid's plan for the backend has it.
+    /// Norm and inner product of spinor fields, exact and with Grid's plan for the backend.
     fn spinors<R: Vectors>(&mut self, device: &ReductionDevice) {
         if !self.goes_on {
             return;

@@ -1,4 +1,4 @@
-//! The OpenCL C sources of `crates/lab/cl`, embedded, beside those of the library.
+//! The embedded OpenCL C sources of `crates/lab/cl`, in addition to those of the library.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ macro_rules! embedded {
     };
 }
 
-/// Every file of `crates/lab/cl`, by its name there. A new file is one line here.
+/// Every file of `crates/lab/cl`, by its name there. A new file needs one line here.
 const FILES: &[(&str, &str)] = embedded![
     "guidelines_arithmetic.cl",
     "guidelines_launches.cl",
@@ -22,14 +22,14 @@ const FILES: &[(&str, &str)] = embedded![
     "peak_intensity.cl",
 ];
 
-/// The source `file`, of the laboratory or of the library, with what it includes.
+/// The source `file`, of this crate or of the library, with the files that it includes.
 pub fn expand(file: &str) -> Result<String, SourceError> {
     expand_with(FILES, file)
 }
 
 /// The program of the source `file`, built with `options`.
 pub fn program(context: &Context, file: &str, options: &str) -> Result<Arc<Program>, OpenClError> {
-    // SAFETY: the sources are those of this crate and of the library, each launched by one module, with the sizes that it is written for.
+    // SAFETY: the sources are those of this crate and of the library, each launched by one module, with the sizes for which it is written.
     unsafe { context.program(file, &expand(file)?, options) }
 }
 

@@ -1,4 +1,4 @@
-//! How measured times are spread.
+//! The spread of measured times.
 
 use serde::Serialize;
 
@@ -10,7 +10,7 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// Of some times, in any order, by nearest rank; `None` of none.
+    /// From times in any order, by nearest rank; `None` if there are none.
     pub fn of(mut times: Vec<f64>) -> Option<Self> {
         times.sort_unstable_by(f64::total_cmp);
         let last = times.len().checked_sub(1)?;
@@ -18,7 +18,7 @@ impl Spread {
         Some(Self { median: at(0.5), tenth: at(0.1), ninetieth: at(0.9) })
     }
 
-    /// Of times of which there is one at least.
+    /// From at least one time.
     pub(crate) fn of_some(times: Vec<f64>) -> Self {
         Self::of(times).unwrap_or(Self { median: f64::NAN, tenth: f64::NAN, ninetieth: f64::NAN })
     }
@@ -29,8 +29,8 @@ impl Spread {
     }
 }
 
-/// The fastest of what was timed, its times, and what is as fast as far as these samples tell: times from the 10th to the 90th percentile overlap. One sample
-/// tells nothing.
+/// The fastest of what was timed, its times, and the others that cannot be distinguished from it: their ranges from the 10th to the 90th percentile
+/// overlap. With one sample nothing can be distinguished.
 pub fn fastest<T>(timed: impl IntoIterator<Item = (T, Spread)>) -> Option<(T, Spread, Vec<T>)> {
     let mut timed: Vec<(T, Spread)> = timed.into_iter().collect();
     let place = timed.iter().enumerate().min_by(|(_, (_, a)), (_, (_, b))| a.median.total_cmp(&b.median))?.0;
@@ -39,12 +39,12 @@ pub fn fastest<T>(timed: impl IntoIterator<Item = (T, Spread)>) -> Option<(T, Sp
     Some((best, spread, others.map(|(other, _)| other).collect()))
 }
 
-/// The middle one of some times, in any order.
+/// The median of some times, in any order.
 pub fn median(times: Vec<f64>) -> f64 {
     Spread::of_some(times).median
 }
 
-/// Seconds of something as it is, and of the same with a change.
+/// Seconds without and with a change.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Compared {
     #[serde(rename = "present_seconds")]
@@ -53,17 +53,17 @@ pub struct Compared {
     pub changed: Spread,
 }
 
-/// How often a comparison is made before it counts.
+/// Number of rounds of a comparison before a difference counts.
 const ROUNDS: usize = 3;
 
 impl Compared {
-    /// Measures both alternately, so that what happens meanwhile happens to both. `once` takes the seconds of one run, with the change or without. A
-    /// difference has to stay over three rounds of so many runs.
+    /// Measures both alternately, so that disturbances affect both. `once` returns the seconds of one run, with or without the change. A difference
+    /// counts only if it persists over three rounds of `samples` runs.
     pub(crate) fn alternately<E>(samples: usize, mut once: impl FnMut(bool) -> Result<f64, E>) -> Result<Self, E> {
         let mut seconds = [Vec::new(), Vec::new()];
         loop {
             for sample in 0..samples.max(1) {
-                // Nothing is always the second.
+                // Neither is always the second.
                 for changed in [sample % 2 == 1, sample % 2 == 0] {
                     seconds[usize::from(changed)].push(once(changed)?);
                 }
@@ -76,7 +76,7 @@ impl Compared {
         }
     }
 
-    /// The share of the time that the change saves, below 0 where it costs some; none where the ranges of both overlap.
+    /// The fraction of the time that the change saves, negative if it costs time; `None` if the ranges of both overlap.
     pub fn gain(&self) -> Option<f64> {
         let differ = !self.present.overlaps(&self.changed);
         differ.then(|| 1.0 - self.changed.median / self.present.median)

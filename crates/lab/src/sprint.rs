@@ -1,6 +1,12 @@
-//! The changes that a study of a clover stencil on AMD's GPUs (EmPRiSM, a mentored sprint at Pawsey) made one after the other, as choices of
-//! Lanefield's kernels: where the hop is added up, the order of the legs, launch bounds, neighbours in local memory, accesses past the caches, and
-//! subdomains. Beside them what two things cost that Lanefield does not give up: its mapping of work-items, and its bits.
+//! The successive changes of a study of a clover stencil on AMD's GPUs (EmPRiSM, a mentored sprint at Pawsey), as tuning choices of Lanefield's
+//! kernels:
+//!
+//! - where the hop is accumulated, and the leg order;
+//! - launch bounds;
+//! - neighbours in local memory, and accesses that bypass the caches;
+//! - subdomains.
+//!
+//! It also measures the cost of two things that Lanefield does not give up: its mapping of work-items, and its bits.
 
 use lanefield::backend::opencl::{
     Accumulators, GridStride, GroupSize, LinkLoads, Mapping, Neighbours, SiteOrder, Stores, Traversal, Tuning,
@@ -13,27 +19,31 @@ use super::study::Way;
 pub const LATTICES: [[usize; DIMENSIONS]; 3] = [[16, 16, 16, 32], [32, 32, 32, 64], [48, 48, 48, 64]];
 /// Numbers of subdomains in x, y and z.
 pub(crate) const SUBDOMAINS: [[usize; 3]; 4] = [[8, 4, 4], [4, 4, 4], [8, 8, 4], [1, 1, 1]];
-/// Registers of a work-item under the launch bounds: two groups of 256 fit an NVIDIA GPU's compute unit.
+/// Registers per work-item under the launch bounds: two groups of 256 fit a compute unit of an NVIDIA GPU.
 const REGISTERS: u32 = 128;
-/// Work-items of the groups whose neighbours wait in local memory.
+/// Work-items per group if neighbours are kept in local memory.
 const LARGE_GROUP: usize = 512;
 
 #[derive(Clone, Copy, Debug)]
 pub struct StageSetup {
     pub threads: AcceleratorThreads,
-    /// Outer sites of a result of one parity, in each dimension.
+    /// Outer sites of a result on one parity, in each direction.
     pub outer: [usize; DIMENSIONS],
     pub variants: bool,
-    /// Whether the compiler takes launch bounds.
+    /// Whether the compiler supports launch bounds.
     pub bounds: bool,
     pub lanes: usize,
-    /// Work-items of the largest group that holds a spinor for each in local memory.
+    /// The largest group, in work-items, that can hold a spinor for each in local memory.
     pub most_work_items: usize,
 }
 
-/// The stages. Each has the changes of those before it, but those that stand for themselves (`with …`), and the blocks and subdomains, of which each
-/// takes the place of the one before: blocks are visited one after the other in a memory as ever; of subdomains the memory itself consists. The last
-/// is what Lanefield does where nobody chooses. A backend that knows one way to run a kernel has the orders of the legs alone.
+/// The stages. Each includes the changes of those before it, with these exceptions:
+///
+/// - stages named `with …` are not carried over;
+/// - each division into blocks or subdomains replaces the one before. Blocks are visited one after the other in unchanged memory; subdomains change
+///   the layout of memory.
+///
+/// The last stage is Lanefield's default. A backend with only one variant of a kernel has just the leg orders.
 pub fn stages(setup: StageSetup) -> Result<Vec<Way>, LayoutError> {
     let StageSetup { threads, outer, variants, bounds, lanes, most_work_items } = setup;
     let base = Tuning {
@@ -95,12 +105,12 @@ pub fn stages(setup: StageSetup) -> Result<Vec<Way>, LayoutError> {
     Ok(stages)
 }
 
-/// The largest power of two that is no larger, at least 1.
+/// The largest power of two that is at most `number`, and at least 1.
 fn power_of_two_in(number: usize) -> usize {
     number.checked_ilog2().map_or(1, |power| 1 << power)
 }
 
-/// Outer sites of one of so many blocks in x, y and z; time is not cut.
+/// Outer sites of one of this number of blocks in x, y and z; time is not divided.
 fn block([x, y, z, t]: [usize; DIMENSIONS], [in_x, in_y, in_z]: [usize; 3]) -> [usize; DIMENSIONS] {
     [(x, in_x), (y, in_y), (z, in_z), (t, 1)].map(|(extent, number)| (extent / number).max(1))
 }

@@ -1,4 +1,4 @@
-//! A study: kernels in several ways of running them, as data, and the one way in which all are timed.
+//! A study: kernels in several variants, as data, and the one function that times them all.
 
 use lanefield::backend::opencl::Tuning;
 use lanefield::kernel::Kernel;
@@ -15,15 +15,15 @@ use crate::json::text;
 pub struct Way {
     pub name: String,
     pub tuning: Tuning,
-    /// The order of the legs, which changes bits.
+    /// The leg order, which changes bits.
     #[serde(with = "text")]
     pub legs: LegOrder,
-    /// Whether arithmetic is relaxed: the bits are then no one's.
+    /// Whether arithmetic is relaxed: the bits are then undefined.
     pub relaxed_math: bool,
 }
 
 impl From<Tuning> for Way {
-    /// Named by what the tuning chooses.
+    /// Named by the choices of the tuning.
     fn from(tuning: Tuning) -> Self {
         Self { name: tuning.to_string(), tuning, legs: LegOrder::DEFAULT, relaxed_math: false }
     }
@@ -54,7 +54,7 @@ impl Run {
         options.cases().into_iter().map(|case| Self::new(case, tuning)).collect()
     }
 
-    /// Times it by itself. That it cannot be run is part of the record.
+    /// Times a single run. If it cannot run, the record has the reason.
     pub fn time<B: Timed>(&self, backend: &mut B, sampling: Sampling) -> KernelRecord {
         match self.case.prepare(backend) {
             Ok(mut timed) => self.way.time(backend, &mut timed, sampling),
@@ -63,8 +63,8 @@ impl Run {
     }
 }
 
-/// Times all runs, those of one case one after the other on the same fields. That a kernel cannot be run is part of its record; of one whose fields
-/// cannot be made there is one record. The records are in the order of the runs.
+/// Times all runs. Those of one case run one after the other on the same fields. If a kernel cannot run, its record has the reason; if its fields
+/// cannot be created, there is one record for the case. The records are in the order of the runs.
 pub fn time<B: Timed>(
     backend: &mut B,
     runs: &[Run],
@@ -93,7 +93,7 @@ pub fn time<B: Timed>(
                 Err(error) => case.unprepared(backend, way.tuning, error.clone()),
             };
             done += if timed.is_ok() { 1 } else { same.len() };
-            // What a signal ended did not fail.
+            // A run that was ended by a signal did not fail.
             if record.failure.is_some() && !goes_on(done, &now) {
                 break 'all;
             }

@@ -10,10 +10,10 @@ use super::Device;
 use super::bandwidth::{Operation, device_time, host_time};
 use super::ceilings::MemoryOf;
 
-/// A backend whose kernels, and whose memory, can be timed.
+/// A backend on which kernels and memory can be timed.
 pub trait Timed: Backend {
     fn here(&self) -> Here<'_>;
-    /// The OpenCL device that it is, if it is one: then there is more than one way to run a kernel.
+    /// The OpenCL device, if it is one: then kernels have more than one variant.
     fn opencl_mut(&mut self) -> Option<&mut OpenCl>;
 
     fn opencl(&self) -> Option<&OpenCl> {
@@ -22,7 +22,7 @@ pub trait Timed: Backend {
             Here::OpenCl(device) => Some(device),
         }
     }
-    /// Seconds that the kernels of `work` take, added up: by the device's clock where there is one, else wall time.
+    /// Total seconds of the kernels of `work`: by the device's clock if there is one, otherwise in wall time.
     fn time(&self, work: &mut dyn FnMut() -> Result<(), BackendError>) -> Result<f64, BackendError> {
         if let Here::OpenCl(device) = self.here() {
             return device.time(work);
@@ -31,7 +31,7 @@ pub trait Timed: Backend {
         work()?;
         Ok(start.elapsed().as_secs_f64())
     }
-    /// Seconds from the first start to the last end of the kernels of `work`; `None` where kernels are not queued.
+    /// Seconds from the first start to the last end of the kernels of `work`; `None` if kernels are not queued.
     fn span(&self, work: &mut dyn FnMut() -> Result<(), BackendError>) -> Result<Option<f64>, BackendError> {
         self.opencl().map(|device| device.time_span(work)).transpose()
     }
@@ -41,7 +41,7 @@ pub trait Timed: Backend {
             Here::OpenCl(device) => MemoryOf::Device(device.context()),
         }
     }
-    /// Seconds that reading `bytes` bytes takes, with the least that a kernel costs besides: what bounds a sum over a field of that size.
+    /// Seconds to read `bytes` bytes, including the least cost of a kernel: a lower bound for a sum over a field of that size.
     fn read_time(&self, bytes: usize) -> Result<f64, BackendError> {
         match self.here() {
             Here::Cpu(cpu) => cpu.install(|| host_time(Operation::Read, bytes)),
@@ -57,19 +57,20 @@ pub trait Timed: Backend {
     fn is_cpu(&self) -> bool {
         self.opencl().is_none_or(|device| device.context().info().kind == DeviceKind::Cpu)
     }
-    /// Takes a tuning from now on, for fields that are made from now on too; a backend that knows one way only goes on as before.
+    /// Uses a tuning from now on, also for fields that are created later. A backend with one variant ignores it.
     fn set_tuning(&mut self, tuning: Tuning) {
         if let Some(device) = self.opencl_mut() {
             device.set_tuning(tuning);
         }
     }
-    /// Takes sums in that form from now on, likewise.
+    /// Uses this form for sums from now on, likewise.
     fn set_sum_options(&mut self, options: SumOptions) {
         if let Some(device) = self.opencl_mut() {
             device.set_sum_options(options);
         }
     }
-    /// Computes stencil kernels in relaxed arithmetic from now on, whose bits are not those of the reference, to measure what the bits cost; likewise.
+    /// Uses relaxed arithmetic in stencil kernels from now on, whose bits differ from those of the reference, to measure the cost of correct bits;
+    /// likewise.
     fn set_relaxed_math(&mut self, relaxed: bool) {
         if let Some(device) = self.opencl_mut() {
             device.set_relaxed_math(relaxed);

@@ -1,4 +1,4 @@
-//! One kernel on its arguments, timed in one tuning after the other: device time where there are device events, else wall time.
+//! One kernel on its arguments, timed in one tuning after the other: in device time if there are device events, otherwise in wall time.
 
 use std::time::{Duration, Instant};
 
@@ -10,20 +10,20 @@ use super::record::KernelRecord;
 use super::spread::Spread;
 use super::timed::Timed;
 
-/// A kernel runs so long, and at least once, before it is timed: clocks go up, programs are built.
+/// Length of the warm-up of a kernel, at least one launch: clocks rise, and programs are built.
 const WARM_UP: Duration = Duration::from_millis(20);
 const BACK_TO_BACK: usize = 64;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Sampling {
-    /// Timed launches; at least one is taken.
+    /// Number of timed launches, at least one.
     pub samples: usize,
-    /// Whether launches are timed one after the other without a wait, too.
+    /// Whether to time launches back to back too.
     pub back_to_back: bool,
 }
 
-/// Times `launch`: the spread of single launches, and the seconds for each of several that are queued one after the other, where that is asked
-/// for and the backend queues.
+/// Times `launch`: the spread of single launches, and the seconds per launch of several that are queued back to back, if this is requested and the
+/// backend queues.
 pub fn sample<B: Timed>(
     backend: &B,
     Sampling { samples, back_to_back }: Sampling,
@@ -45,9 +45,9 @@ pub fn sample<B: Timed>(
     Ok((Spread::of_some(times), span.map(|seconds| seconds / BACK_TO_BACK as f64)))
 }
 
-/// A kernel with its arguments. They are held by a backend as long as tunings lay fields out alike, and else made anew.
+/// A kernel with its arguments. They stay on a backend as long as tunings have the same layout of fields, and are created again otherwise.
 pub struct TimedCase<B: Timed> {
-    /// The kernel and its arguments on the host; the order of its legs may change from run to run.
+    /// The kernel and its arguments on the host; the leg order may change from run to run.
     pub case: Case,
     pub sum: Sum,
     on: Option<(Option<Layout>, CaseOn<B>)>,
@@ -58,19 +58,19 @@ impl<B: Timed> TimedCase<B> {
         Self { case, sum: Sum::Exact, on: None }
     }
 
-    /// Lets `backend` take a tuning, and hold the arguments as this lays them out.
+    /// Sets the tuning of `backend`, and places the arguments there in its layout.
     pub fn prepare(&mut self, backend: &mut B, tuning: Tuning) -> Result<(), BackendError> {
         backend.set_tuning(tuning);
         let layout = backend.opencl().map(|device| device.layout());
         if self.on.as_ref().is_none_or(|(held, _)| *held != layout) {
-            // Room for the new ones first.
+            // Frees the old ones first, to have room.
             self.on = None;
             self.on = Some((layout, self.case.on(backend)?));
         }
         Ok(())
     }
 
-    /// Launches the kernel, of which the last [`Self::prepare`] held the arguments.
+    /// Launches the kernel on the arguments of the last [`Self::prepare`].
     pub fn launch(&mut self, backend: &B) -> Result<(), BackendError> {
         let (_, on) = match &mut self.on {
             Some(held) => held,
@@ -79,7 +79,7 @@ impl<B: Timed> TimedCase<B> {
         on.launch(&self.case, backend, self.sum).map(drop)
     }
 
-    /// Times the kernel in a tuning. That it cannot be run is part of the record.
+    /// Times the kernel in a tuning. If it cannot run, the record has the reason.
     pub fn time(&mut self, backend: &mut B, tuning: Tuning, sampling: Sampling) -> KernelRecord {
         let mut record = KernelRecord::new(self.case.shape(), tuning);
         let prepared = self.prepare(backend, tuning);

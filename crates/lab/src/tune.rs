@@ -1,6 +1,6 @@
-//! The tuner: which build and launch of each stencil kernel is the fastest on a device. No choice changes a bit of any result, and every
-//! candidate's result is compared to make sure. What is chosen, and how files of choices are found: `backend/opencl/tuning/{parameters,lookup}.rs`,
-//! `docs/tuning.md`.
+//! The tuner finds the fastest variant of each stencil kernel on a device. No choice changes a bit of any result, and the result of every candidate
+//! is compared to make sure. `backend/opencl/tuning/{parameters,lookup}.rs` and `docs/tuning.md` describe the choices, and how files of tuning
+//! results are found.
 
 mod kernels;
 mod save;
@@ -25,13 +25,13 @@ use kernels::{KernelTrial, axes, name_of};
 
 #[derive(Clone, Debug)]
 pub struct TuneOptions {
-    /// The kernels to tune, on the lattices that they are tuned on.
+    /// The kernels to tune, with the lattices to use.
     pub subjects: Vec<BenchCase>,
-    /// The access widths to try, the default of the device among them.
+    /// The access widths to try, including the default of the device.
     pub access: Vec<AccessWidth>,
-    /// The orders of outer sites to try, the default first: it is tried in every access width, the others in the first alone.
+    /// The orders of outer sites to try, the default first. The default is tried with every access width, the others only with the first.
     pub site_orders: Vec<SiteOrder>,
-    /// How long it may take. A kernel that was begun ends its default build first.
+    /// The time limit. A kernel that has been started completes its default variant first.
     pub budget: Duration,
 }
 
@@ -58,7 +58,7 @@ pub struct KernelReport {
 }
 
 impl KernelReport {
-    /// Candidates with other bits: there must be none.
+    /// Candidates with different bits, of which there must be none.
     pub fn different(&self) -> impl Iterator<Item = &Candidate> {
         self.searched.candidates.iter().filter(|one| matches!(one.verdict, Verdict::BitsDiffer { .. }))
     }
@@ -70,9 +70,9 @@ pub struct TuneReport {
     pub site_order: SiteOrder,
     /// The kernels, in each layout of fields.
     pub kernels: Vec<KernelReport>,
-    /// Kernels that could not be tuned, and why: a sentence each.
+    /// Kernels that could not be tuned, with a sentence on the reason.
     pub failures: Vec<String>,
-    /// What there was no time for: a sentence each.
+    /// What was left out for lack of time: a sentence each.
     pub left_out: Vec<String>,
     pub seconds: f64,
 }
@@ -83,8 +83,8 @@ impl TuneReport {
     }
 }
 
-/// Tunes `device`. Results of the CPU reference come from `cpu`. Afterwards the device takes the choices that it took before. What cannot be run
-/// is in the report. `ahead` is told before programs are needed, and may build them side by side, which counts as time of the search.
+/// Tunes `device`. The CPU reference `cpu` computes the expected results. Afterwards the device has its previous tuning again. The report includes
+/// what could not be run. `ahead` is called before programs are needed, and may build them in parallel, which counts as time of the search.
 pub fn tune(
     device: &mut OpenCl,
     cpu: &Cpu,
@@ -123,7 +123,7 @@ struct Tuner<'t, O> {
 }
 
 impl<O: FnMut(Progress<'_>) -> bool> Tuner<'_, O> {
-    /// Tunes one kernel in every layout; what is left of the budget is divided among the kernels that are left.
+    /// Tunes one kernel in every layout; the remaining budget is divided among the remaining kernels.
     fn subject(&mut self, subject: &BenchCase, subjects_done: usize) {
         let name = name_of(subject);
         let (now, budget) = (self.elapsed(&name), self.options.budget);
@@ -172,7 +172,7 @@ impl<O: FnMut(Progress<'_>) -> bool> Tuner<'_, O> {
         self.elapsed(now);
     }
 
-    /// Time since the beginning; as much as there can be where the tuner is to end, so that the budget is spent.
+    /// Time since the start; the maximum if the tuner is to stop, so that the budget is used up.
     fn elapsed(&mut self, now: &str) -> Duration {
         match (self.observe)(Progress { done: self.done, steps: self.steps, now }) {
             true => self.begin.elapsed(),
@@ -180,7 +180,7 @@ impl<O: FnMut(Progress<'_>) -> bool> Tuner<'_, O> {
         }
     }
 
-    /// What failed, and why. Where the tuner is to end, that is no failure: compilers remove their files when a signal comes.
+    /// Records a failure and its reason. If the tuner is to stop, it is not a failure: compilers remove their files when a signal arrives.
     fn failed(&mut self, name: &str, what: &str, reason: &dyn Display) {
         if self.elapsed(name) == Duration::MAX {
             self.report.left_out.push(format!("{what}: ended in the middle"));
@@ -210,16 +210,16 @@ impl<O: FnMut(Progress<'_>) -> bool> Tuner<'_, O> {
         self.device.set_tuning(Tuning { access: Some(access), site_order: Some(site_order), ..Tuning::OPEN });
         self.device.set_tuned(Tuned::shipped());
         let Some(key) = self.device.kernel_key(case.shape()) else {
-            return Err(format!("nothing is tuned of {}", subject.kernel));
+            return Err(format!("there is nothing to tune in {}", subject.kernel));
         };
         let default = complete(self.device.choice(&key), subject);
         let lattice = case.shape().lattice();
         let mut axes = axes(self.device.context().info(), subject, lattice.nsimd());
-        // First values that are good together, which one axis after the other does not find.
+        // First, values that are good in combination, which a search along one tuning parameter at a time does not find.
         let of_others = Tuned::of_other_kernels(self.device.context().info(), &key).into_iter();
         let of_others = of_others.map(|choice| complete(choice, subject)).collect();
         axes.insert(0, Axis { name: "another-kernel", values: of_others });
-        // Where the memory has subdomains, launches follow it.
+        // If memory has subdomains, launches follow them.
         axes.retain(|axis| axis.name != "traversal" || site_order == SiteOrder::Lexicographic);
         let step = KernelStep::from(Run::new(*subject, self.device.tuning()));
         let Self { device, observe, begin, done, steps, ahead, .. } = self;
@@ -237,7 +237,7 @@ impl<O: FnMut(Progress<'_>) -> bool> Tuner<'_, O> {
     }
 }
 
-/// The default in the words of the axes: without what does not concern the kernel.
+/// The default as values of the tuning parameters, without those that do not concern the kernel.
 fn complete(default: Tuning, subject: &BenchCase) -> Tuning {
     let Geometry::Stencil { accumulates, splits, .. } = subject.kernel.geometry else { return default };
     let parts = subject.components();
@@ -251,8 +251,8 @@ fn complete(default: Tuning, subject: &BenchCase) -> Tuning {
     }
 }
 
-/// The layout whose kernels take the least time, each over the least time that it takes in any; of those in which every kernel was timed that
-/// was in any.
+/// The layout with the least time of its kernels, each relative to its least time in any layout. Only layouts count in which every kernel was timed
+/// that was timed in any.
 fn best_layout(layouts: &[Layout], kernels: &[KernelReport]) -> Option<Layout> {
     let of = |layout: Layout| {
         kernels.iter().filter(move |kernel| Layout { access: kernel.access, site_order: kernel.site_order } == layout)

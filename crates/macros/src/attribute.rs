@@ -1,4 +1,4 @@
-//! `#[lane_kernel]`: the function as it stands, the kernel's specification, and a structure of its arguments by name.
+//! `#[lane_kernel]`: keeps the function, and adds the kernel's specification and a structure with its arguments by name.
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
@@ -7,7 +7,7 @@ use syn::{Error, Expr, ExprLit, Ident, ItemFn, Lit, LitInt, LitStr, Meta, Path, 
 
 use super::signature::{BodyType, Role, Signature, body_of, in_camel_case, in_capitals, is_any};
 
-/// What stands in the brackets of the attribute.
+/// The options in the brackets of the attribute.
 #[derive(Default)]
 struct Options {
     twin: Option<Path>,
@@ -17,7 +17,7 @@ struct Options {
     hot: bool,
 }
 
-/// Words of OpenCL C, and functions that it has built in: no kernel can be called so.
+/// Keywords and built-in functions of OpenCL C, which cannot be names of kernels.
 const OPENCL_WORDS: &str = " abs acos all any asin atan auto barrier bool case cbrt ceil char clamp constant cos cross default degrees distance do dot \
                             double exp fabs fdim float floor fma fmax fmin fmod fract global goto half hypot inline int isnan kernel length local log \
                             long mad main max min mix modf normalize popcount pow prefetch private quad radians register remainder restrict rotate \
@@ -28,7 +28,7 @@ pub fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
     function_and(item, |function| kernel(options, function))
 }
 
-/// A function as it stands, and what is made of it.
+/// The function as it is, followed by the code that `make` generates from it.
 pub fn function_and(item: TokenStream, make: impl FnOnce(&ItemFn) -> Result<TokenStream, Error>) -> TokenStream {
     // The function stands first and whole, so that errors of the compiler are those of the user's lines, whatever is wrong with the rest.
     match syn::parse2::<ItemFn>(item.clone()) {
@@ -88,7 +88,7 @@ fn kernel(tokens: TokenStream, function: &ItemFn) -> Result<TokenStream, Error> 
     let (structure, constant, body) = (in_camel_case(name), in_capitals(name), body_of(name));
     let text = name.to_string();
     if OPENCL_WORDS.contains(&format!(" {text} ")) {
-        return Err(Error::new_spanned(name, format!("{text} means something in OpenCL C: choose another name")));
+        return Err(Error::new_spanned(name, format!("{text} is a word of OpenCL C: choose another name")));
     }
     let computes = summary(function);
     let own: Vec<_> = signature.arguments.iter().filter(|argument| !matches!(argument.role, Role::Site)).collect();
@@ -217,7 +217,7 @@ fn kernel(tokens: TokenStream, function: &ItemFn) -> Result<TokenStream, Error> 
     })
 }
 
-/// The structure of the arguments by name, and how they are launched.
+/// The structure with the arguments by name, and its methods that launch the kernel.
 fn structure_of(
     signature: &Signature,
     function: &ItemFn,
@@ -290,19 +290,19 @@ fn structure_of(
         true => (
             quote! { , direction: ::lanefield::__private::Direction },
             quote! { .direction(direction) },
-            "Runs the kernel, and takes its sums over each slice across a direction, slice after slice: those of several ranks can be merged before they are rounded.",
+            "Runs the kernel, and returns its sums over each slice across a direction, in order. Sums of several ranks can be merged before they are rounded.",
         ),
         false => (
             TokenStream::new(),
             TokenStream::new(),
-            "Runs the kernel, and takes its sums: those of several ranks can be merged before they are rounded.",
+            "Runs the kernel, and returns its sums. Those of several ranks can be merged before they are rounded.",
         ),
     };
     let (how, sum, what) = match signature.takes_extreme() {
         true => (
             TokenStream::new(),
             quote! { ::lanefield::__private::Sum::Exact },
-            "Runs the kernel, and takes its extremes over all sites.",
+            "Runs the kernel, and returns its extremes over all sites.",
         ),
         false => (quote! { , sum: ::lanefield::__private::Sum }, quote! { sum }, what),
     };
@@ -327,7 +327,7 @@ fn structure_of(
             #[doc = #what]
             ///
             /// # Errors
-            /// `BackendError::Argument` for fields that do not match; what the backend reports.
+            /// `BackendError::Argument` if fields do not match, and errors of the backend.
             pub fn reduce(
                 self,
                 backend: &B
@@ -346,7 +346,7 @@ fn structure_of(
             /// Runs the kernel.
             ///
             /// # Errors
-            /// `BackendError::Argument` for fields that do not match; what the backend reports.
+            /// `BackendError::Argument` if fields do not match, and errors of the backend.
             pub fn launch(self, backend: &B #stencil #dagger) -> ::core::result::Result<(), #error>
             where
                 B: ::lanefield::__private::Launch,
@@ -371,7 +371,7 @@ fn structure_of(
 mod tests {
     use super::*;
 
-    /// What the compiler says of a body.
+    /// The error message of the compiler for a body.
     fn error(options: &str, body: &str) -> String {
         let text = expand(options.parse().unwrap(), body.parse().unwrap()).to_string();
         let start = text.find("compile_error").expect("it is refused");
@@ -384,7 +384,7 @@ mod tests {
     #[test]
     fn bodies_that_are_none_are_refused_by_name() {
         let cases = [
-            ("fn half<S: Site>(out: Write<S, Spinors>) {}", "half means something in OpenCL C: choose another name"),
+            ("fn half<S: Site>(out: Write<S, Spinors>) {}", "half is a word of OpenCL C: choose another name"),
             ("fn f(out: u32) {}", "a body is generic in one type, the site: fn name<S: Site>(…)"),
             (
                 "fn f<S: Site>(out: Write<S, Spinors>) -> u32 { 0 }",
@@ -404,27 +404,27 @@ mod tests {
             ),
             (
                 "fn f<S: Site>(x: Read<S, Any>, sum: ExactSum<S>, most: Greatest<S>) {}",
-                "a body takes sums, or the greatest of numbers, or the least: give each a body of its own",
+                "a body computes sums, a greatest or a least number, but only one of these: write a body for each",
             ),
             (
                 "fn f<S: Site>(x: Read<S, Any>, least: Least<S>, most: Greatest<S>) {}",
-                "a body takes sums, or the greatest of numbers, or the least: give each a body of its own",
+                "a body computes sums, a greatest or a least number, but only one of these: write a body for each",
             ),
             (
                 "fn f<S: Site>(x: Write<S, Any>, y: Neighbours<S, Any>) {}",
-                "a body that goes through the words of Any reads nothing at neighbours: name what its fields hold",
+                "a body that loops over the words of Any cannot read neighbours: name the object of its fields",
             ),
             (
                 "fn f<S: Site>(x: Write<S, Any>, y: Read<S, Spinors>) {}",
-                "fields of Any stand with fields of Any: name what all of them hold, or nothing",
+                "if a field is of Any, all must be: name the object of all fields, or of none",
             ),
             (
                 "fn f<S: Site>(out: Write<S, Spinor>) {}",
-                "Spinor is a value, of a field that holds Spinors: Write<S, Spinors>",
+                "Spinor is the value of a field of Spinors: write Write<S, Spinors>",
             ),
             (
                 "fn f<S: Site>(out: Write<S, One<S::Complex>>) {}",
-                "One < S :: Complex > is a value, of a field that holds ComplexNumber: Write<S, ComplexNumber>",
+                "One < S :: Complex > is the value of a field of ComplexNumber: write Write<S, ComplexNumber>",
             ),
             (
                 "fn f<T: Site>(out: Write<T, ComplexNumber>, x: Read<T, ComplexNumber>) { for _ in 0..2 { if x.here().0[0].re() > y { g() } } }",
@@ -437,7 +437,7 @@ mod tests {
             ),
             (
                 "fn f<S: Site>(out: Write<S>) {}",
-                "Write takes the site and what the field holds: Write<S, ColourVectors>",
+                "Write takes the site and the object of the field: Write<S, ColourVectors>",
             ),
         ];
         for (body, message) in cases {

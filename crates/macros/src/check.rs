@@ -1,4 +1,4 @@
-//! `check_kernel!`: tests of a kernel, one for each thing that it is held against.
+//! `check_kernel!`: tests of a kernel, one for each property or reference implementation that it is compared with.
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
@@ -8,25 +8,25 @@ use syn::{Attribute, Error, Ident, Path, Token};
 
 use super::signature::{body_of, in_capitals};
 
-/// The kernel, and what it is held against.
+/// The kernel and its checks.
 struct Check {
-    /// Of the test on a device: `#[ignore]`.
+    /// Attributes of the test on a device: `#[ignore]`.
     on_device: Vec<Attribute>,
     body: Path,
     against: Vec<Against>,
-    /// Whether its Hermitian conjugate is tested, too.
+    /// Whether the Hermitian conjugate is tested as well.
     has_dagger: bool,
 }
 
 enum Against {
     Covariant,
-    /// A function, or what the kernel itself has.
+    /// The reference implementation: a function, or the kernel's own.
     Twin(Option<Path>),
-    /// Its name, and the vectors that it is about: those that are read, and those that are written.
+    /// An identity, and the vectors that it concerns: those that are read, and those that are written.
     Identity(Ident, [Vec<Ident>; 2]),
 }
 
-/// `(in = psi, out = chi)`, or `(in = [x, psi])`; nothing for all vectors.
+/// `(in = psi, out = chi)`, or `(in = [x, psi])`; empty for all vectors.
 fn vectors(input: ParseStream<'_>) -> Result<[Vec<Ident>; 2], Error> {
     let mut vectors = [Vec::new(), Vec::new()];
     if !input.peek(syn::token::Paren) {

@@ -1,4 +1,5 @@
-//! `#[map_kernel]`: the function as it stands, the map as data, and a structure of its arguments by name. Counterpart for lattice sites: `attribute.rs`.
+//! `#[map_kernel]`: keeps the function, and adds the map as data and a structure with its arguments by name. Counterpart for lattice sites:
+//! `attribute.rs`.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
@@ -11,7 +12,7 @@ use super::signature::{BodyType, Declared, body_of, in_camel_case, in_capitals, 
 const ROLES: &str = "Read<P, T, D>, Write<P, T, D>, Update<P, T, D>, Accumulate<P, T, D>, Scalar<P, T>, ExactSum<P>, IntegerSum<P, T>, Least<P, T>, \
                      Greatest<P, T>, or the point P";
 
-/// What stands in the brackets of the attribute.
+/// The options in the brackets of the attribute.
 #[derive(Default)]
 struct Options {
     schedule: Option<Expr>,
@@ -20,7 +21,7 @@ struct Options {
     cases: Vec<MetaList>,
 }
 
-/// What an argument of a case is given: `a = [96, 64]`, `x = [1000] in 0..16`, `s = 1.5`.
+/// The value of an argument in a case: `a = [96, 64]`, `x = [1000] in 0..16`, `s = 1.5`.
 struct Given {
     name: Ident,
     value: Expr,
@@ -36,7 +37,7 @@ impl Parse for Given {
     }
 }
 
-/// An argument, by the name of its type.
+/// The role of an argument, by the name of its type.
 enum Role {
     Point,
     Array { written: bool, element: Box<Type>, rank: TokenStream },
@@ -83,11 +84,11 @@ fn argument(input: &FnArg, point: &Ident) -> Result<Argument, Error> {
         [_, GenericArgument::Type(element), rank] => {
             Ok(Role::Array { written, element: Box::new(element.clone()), rank: rank.to_token_stream() })
         }
-        _ => Err(declared.takes("the point, what the array holds, and its dimensions", "<P, f32, 2>")),
+        _ => Err(declared.takes("the point, the type of elements, and the number of dimensions", "<P, f32, 2>")),
     };
     let number = || match declared.generics[..] {
         [_, GenericArgument::Type(element)] => Ok(Box::new(element.clone())),
-        _ => Err(declared.takes("the point, and what the number is", "<P, u32>")),
+        _ => Err(declared.takes("the point, and the type of the number", "<P, u32>")),
     };
     let role = match declared.kind.to_string().as_str() {
         "Read" => array(false)?,
@@ -155,13 +156,15 @@ fn map(tokens: TokenStream, function: &ItemFn) -> Result<TokenStream, Error> {
     })
 }
 
-/// A case: an index space, and what each argument is given, in their order.
+/// A case: an index space, and the value of each argument, in the order of the body.
 fn case_of(case: &MetaList, own: &[&Argument]) -> Result<TokenStream, Error> {
     let mut given: Vec<Given> =
         Punctuated::<Given, Token![,]>::parse_terminated.parse2(case.tokens.clone())?.into_iter().collect();
     let mut take = |name: &str| {
         let place = given.iter().position(|given| given.name == name);
-        place.map(|place| given.remove(place)).ok_or_else(|| Error::new_spanned(case, format!("the case lacks {name}")))
+        place
+            .map(|place| given.remove(place))
+            .ok_or_else(|| Error::new_spanned(case, format!("the case has no value for {name}")))
     };
     let range = take("range")?.value;
     let mut arguments = Vec::new();
@@ -187,7 +190,7 @@ fn case_of(case: &MetaList, own: &[&Argument]) -> Result<TokenStream, Error> {
     }
 }
 
-/// The structure of the arguments by name, and how they are launched.
+/// The structure with the arguments by name, and its methods that launch the map.
 fn structure_of(own: &[&Argument], function: &ItemFn, structure: &Ident, constant: &Ident) -> TokenStream {
     let visibility = &function.vis;
     let (mut fields, mut given, mut taken) = (Vec::new(), Vec::new(), Vec::new());
@@ -217,7 +220,7 @@ fn structure_of(own: &[&Argument], function: &ItemFn, structure: &Ident, constan
                 borrows = true;
                 given.push(quote! { .result() });
                 taken.push(quote! { *self.#name = <f64 as ::lanefield_maps::__private::Element>::from_bits(results.next().unwrap_or(0)); });
-                (quote! { &'a mut f64 }, "Where the exact sum goes, rounded once.")
+                (quote! { &'a mut f64 }, "The exact sum, rounded once.")
             }
             Role::Fold(element) => {
                 borrows = true;
@@ -225,7 +228,7 @@ fn structure_of(own: &[&Argument], function: &ItemFn, structure: &Ident, constan
                 taken.push(
                     quote! { *self.#name = <#element as ::lanefield_maps::__private::Element>::from_bits(results.next().unwrap_or(0)); },
                 );
-                (quote! { &'a mut #element }, "Where the number goes that all points make.")
+                (quote! { &'a mut #element }, "The number over all points.")
             }
         };
         fields.push(quote! { #[doc = #documentation] pub #name: #ty });
@@ -246,18 +249,18 @@ fn structure_of(own: &[&Argument], function: &ItemFn, structure: &Ident, constan
         }
 
         impl #of_structure #structure #named {
-            /// Runs the map over an index space, as it says itself.
+            /// Runs the map over an index space, with its own options.
             ///
             /// # Errors
-            /// `MapError`: what cannot be run, or went beyond the ends of an array.
+            /// `MapError`: the launch was refused, or an index was out of range.
             #visibility fn launch<#of_method const D: usize>(self, backend: &B, range: [usize; D]) -> #result {
                 self.launch_with::<#for_method D>(backend, range, #constant.options)
             }
 
-            /// Runs the map over an index space, with another schedule, blocks or tiles.
+            /// Runs the map over an index space, with another schedule, block size or tile.
             ///
             /// # Errors
-            /// As `launch`.
+            /// Those of `launch`.
             #visibility fn launch_with<#of_method const D: usize>(
                 self,
                 backend: &B,

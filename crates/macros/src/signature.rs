@@ -1,20 +1,20 @@
-//! The signature of a body, as far as a macro sees it: its arguments by name and role.
+//! The signature of a kernel function, as far as a macro sees it: its arguments by name and role.
 
 use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote};
 use syn::{Error, FnArg, GenericArgument, GenericParam, Ident, ItemFn, Pat, PathArguments, Type};
 
-/// What an argument is, by the name of its type.
+/// The role of an argument, by the name of its type.
 pub enum Role {
     /// The site itself.
     Site,
-    /// A field that is read here, at neighbours, written, or both.
+    /// A field that is read at this site, read at neighbours, written, or both.
     Field {
         written: bool,
         at: Place,
         object: Box<Type>,
     },
-    /// A field that is read here, in whatever precision it is.
+    /// A field that is read at this site, in any precision.
     Converted,
     Links,
     Scalar,
@@ -27,7 +27,7 @@ pub enum Role {
 }
 
 impl Role {
-    /// Whether one number is made of those of all sites, or of each slice.
+    /// Whether it is one number of all sites, or of each slice.
     pub fn is_reduced(&self) -> bool {
         matches!(self, Self::Sums | Self::SliceSums | Self::Greatest | Self::Least)
     }
@@ -49,7 +49,7 @@ pub struct Argument {
 }
 
 pub struct Signature {
-    /// The generic parameter that stands for the site.
+    /// The generic parameter for the site.
     pub site: Ident,
     pub arguments: Vec<Argument>,
 }
@@ -76,7 +76,7 @@ impl Signature {
         let converted = self.arguments.iter().filter(|argument| matches!(argument.role, Role::Converted)).count();
         let is_named = |role: &Role| matches!(role, Role::Field { object, .. } if !is_any(object));
         let has_coordinates = self.has(|role| matches!(role, Role::Coordinates));
-        let too_many = format!("a body of {own} arguments: at most {MOST} are taken");
+        let too_many = format!("a body has at most {MOST} arguments, not {own}");
         let refusals = [
             (own > MOST, too_many.as_str()),
             (
@@ -87,7 +87,7 @@ impl Signature {
                 self.takes_extreme()
                     && self.has(|role| role.is_reduced() && !matches!(role, Role::Greatest))
                     && self.has(|role| role.is_reduced() && !matches!(role, Role::Least)),
-                "a body takes sums, or the greatest of numbers, or the least: give each a body of its own",
+                "a body computes sums, a greatest or a least number, but only one of these: write a body for each",
             ),
             (
                 self.has(|role| matches!(role, Role::Sums)) && self.sums_over_slices(),
@@ -97,18 +97,18 @@ impl Signature {
                 !self.has(lies_on_sites),
                 "a body has a field that is written, or read at the site: it says on which sites the body runs",
             ),
-            (converted > 1, "a body has at most one Converted: all others are in the precision in which it computes"),
+            (converted > 1, "a body has at most one Converted: all other fields have the working precision"),
             (
                 self.is_of_words() && self.is_stencil(),
-                "a body that goes through the words of Any reads nothing at neighbours: name what its fields hold",
+                "a body that loops over the words of Any cannot read neighbours: name the object of its fields",
             ),
             (
                 self.is_of_words() && has_coordinates,
-                "a body that goes through the words of Any has no coordinates: name what its fields hold",
+                "a body that loops over the words of Any cannot use coordinates: name the object of its fields",
             ),
             (
                 self.is_of_words() && self.has(is_named),
-                "fields of Any stand with fields of Any: name what all of them hold, or nothing",
+                "if a field is of Any, all must be: name the object of all fields, or of none",
             ),
         ];
         match refusals.iter().find(|(is_wrong, _)| *is_wrong) {
@@ -145,7 +145,7 @@ impl Signature {
         self.has(Role::is_reduced)
     }
 
-    /// Whether it takes the greatest or the least number of all sites.
+    /// Whether it is the greatest or the least number of all sites.
     pub fn takes_extreme(&self) -> bool {
         self.has(|role| matches!(role, Role::Greatest | Role::Least))
     }
@@ -160,7 +160,7 @@ pub fn is_any(ty: &Type) -> bool {
     matches!(ty, Type::Path(path) if path.path.segments.last().is_some_and(|segment| segment.ident == "Any"))
 }
 
-/// An argument as it stands: its name, its type, the name of that, and what the type is generic in.
+/// An argument: its name, its type, the name of the type, and the generic arguments of the type.
 pub struct Declared<'a> {
     pub name: Ident,
     pub ty: &'a Type,
@@ -170,7 +170,7 @@ pub struct Declared<'a> {
 }
 
 impl<'a> Declared<'a> {
-    /// `of`: of what it is an argument; `roles`: what it may be.
+    /// `of`: what the argument belongs to; `roles`: the roles that it may have.
     pub fn of(input: &'a FnArg, of: &str, roles: &str) -> Result<Self, Error> {
         let FnArg::Typed(typed) = input else {
             return Err(Error::new_spanned(input, "a body is a function by itself, not a method"));
@@ -199,18 +199,18 @@ impl<'a> Declared<'a> {
         Ok(Self { name: pattern.ident.clone(), ty: &typed.ty, kind: &last.ident, generics, unknown })
     }
 
-    /// The error of a type that no argument has.
+    /// The error for a type that no argument can have.
     pub fn unknown(&self) -> Error {
         Error::new_spanned(self.ty, &self.unknown)
     }
 
-    /// The error of a type that is generic in something else.
+    /// The error for a type with the wrong generic arguments.
     pub fn takes(&self, what: &str, such_as: &str) -> Error {
         Error::new_spanned(self.ty, format!("{0} takes {what}: {0}{such_as}", self.kind))
     }
 }
 
-/// What a field holds whose values are of this type; none of a type that is no value.
+/// The object of a field with values of this type; `None` if the type is not a value.
 fn object_of(value: &Type) -> Option<&'static str> {
     const OBJECTS: [(&str, &str); 7] = [
         ("Spinor", "Spinors"),
@@ -226,7 +226,7 @@ fn object_of(value: &Type) -> Option<&'static str> {
     OBJECTS.iter().find(|(value, _)| *value == name).map(|(_, object)| *object)
 }
 
-/// Refuses an `if` or a `while` that compares numbers of the lattice, of which each lane has others.
+/// Refuses an `if` or a `while` that compares numbers of a field, which differ between lanes.
 fn require_no_branch(tokens: TokenStream) -> Result<(), Error> {
     let mut condition: Option<(Span, bool, bool)> = None;
     let mut is_method = false;
@@ -270,13 +270,13 @@ fn argument(input: &FnArg, site: &Ident) -> Result<Argument, Error> {
         [_, GenericArgument::Type(value)] if object_of(value).is_some() => {
             let object = object_of(value).unwrap_or_default();
             let (kind, value_text) = (declared.kind, value.to_token_stream());
-            let message = format!("{value_text} is a value, of a field that holds {object}: {kind}<{site}, {object}>");
+            let message = format!("{value_text} is the value of a field of {object}: write {kind}<{site}, {object}>");
             Err(Error::new_spanned(value, message))
         }
         [GenericArgument::Type(_), GenericArgument::Type(object)] => {
             Ok(Role::Field { written, at, object: Box::new(object.clone()) })
         }
-        _ => Err(declared.takes("the site and what the field holds", "<S, ColourVectors>")),
+        _ => Err(declared.takes("the site and the object of the field", "<S, ColourVectors>")),
     };
     let role = match declared.kind.to_string().as_str() {
         "Read" => field(false, Place::Here)?,
@@ -299,24 +299,24 @@ fn argument(input: &FnArg, site: &Ident) -> Result<Argument, Error> {
     Ok(Argument { name: declared.name, ty: declared.ty.clone(), role })
 }
 
-/// What a body is as a type, and what else stands by it.
+/// The type of a body, and the code that goes with it.
 pub struct BodyType<'a> {
     pub function: &'a ItemFn,
-    /// The module of the library that it is of: `body` or `map`.
+    /// The module of the library: `body` or `map`.
     pub module: TokenStream,
-    /// The trait of the site or point, that of the body, and the roles of its arguments.
+    /// The traits of the site or point and of the body, and the type of the roles of its arguments.
     pub names: [&'static str; 3],
     pub recorder: TokenStream,
-    /// How an argument of a number is made.
+    /// The expression that creates a number argument.
     pub made: TokenStream,
-    /// The generic parameter that stands for the site or point.
+    /// The generic parameter for the site or point.
     pub parameter: &'a Ident,
-    /// The types of its arguments; none of the site or point itself.
+    /// The types of its arguments; `None` for the site or point itself.
     pub arguments: Vec<Option<&'a Type>>,
 }
 
 impl BodyType<'_> {
-    /// The type, with `more` in its scope.
+    /// The generated code, with `more` in its scope.
     pub fn written(&self, more: Option<TokenStream>) -> TokenStream {
         let Self { function, module, recorder, made, parameter, .. } = self;
         let (name, visibility, body) = (&function.sig.ident, &function.vis, body_of(&function.sig.ident));
@@ -355,7 +355,7 @@ impl BodyType<'_> {
     }
 }
 
-/// The one type that a body is generic in; `expected` is what is said where it is not. A body returns nothing.
+/// The one type over which a body is generic; `expected` is the error message if there is not exactly one. A body must not return anything.
 pub fn parameter_of(function: &ItemFn, expected: &str) -> Result<Ident, Error> {
     let signature = &function.sig;
     let generics: Vec<_> = signature.generics.params.iter().collect();

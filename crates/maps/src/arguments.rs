@@ -1,4 +1,4 @@
-//! The names of a map, of its arguments and of its memory, and how they are declared, in any dialect.
+//! Names of a map's kernel, arguments and memory in generated sources, and their declarations, in any dialect.
 
 use lanefield::body::dialect::Dialect;
 use lanefield::body::program::Kind;
@@ -8,12 +8,11 @@ use super::kernel::MapKernel;
 use super::program::{Needs, Room};
 use super::role::{Fold, MapRole, Use, identity, of_fold, ordered};
 
-/// The name of the kernel of a map.
 pub fn kernel_name(map: &str) -> String {
     format!("map_{map}")
 }
 
-/// What a map and its arguments are called in its kernel.
+/// The names that a map's kernel uses for its arguments.
 #[derive(Clone, Copy)]
 pub struct Names<'a>(pub &'a MapKernel);
 
@@ -22,34 +21,31 @@ impl Names<'_> {
         (0..self.0.roles.len()).filter(|&number| wanted(&self.0.roles[number])).collect()
     }
 
-    /// The name of an argument, which is no word of the language.
+    /// The name of an argument. The trailing underscore keeps it apart from the words of the language.
     pub fn argument(&self, number: usize) -> String {
         format!("{}_", self.0.names[number])
     }
 
-    /// What the terms of an exact sum are called.
+    /// The name of the array with the terms of an exact sum.
     pub fn terms(&self, argument: usize) -> String {
         format!("{}_terms", self.0.names[argument])
     }
 
-    /// What an array's pitch is called.
     pub fn pitch(&self, argument: usize) -> String {
         format!("{}_pitch", self.0.names[argument])
     }
 
-    /// The name of an array's extent.
     pub fn extent(&self, argument: usize, dimension: usize) -> String {
         format!("{}_n{dimension}", self.0.names[argument])
     }
 
-    /// The extents of an array.
     pub fn extents(self, argument: usize) -> Vec<String> {
         let rank = if let MapRole::Array { rank, .. } = self.0.roles[argument] { rank } else { 0 };
         (0..rank).map(|dimension| self.extent(argument, dimension)).collect()
     }
 
-    /// The arguments of the body in their order, each array followed by its extents and its pitch, then the extents of the index space: how each is
-    /// declared, and what the head of a source says of it. `lists`: for each exact sum the terms of a point.
+    /// The arguments in the order of the body, each array followed by its extents and its pitch, then the extents of the index space. Each entry is
+    /// the declaration and its description in the comment at the head of the source. `lists`: for each exact sum, the number of terms of a point.
     pub fn declared(self, dialect: Dialect, rank: usize, lists: &[usize]) -> Vec<(String, String)> {
         let map = self.0;
         let mut all = Vec::new();
@@ -95,7 +91,7 @@ impl Names<'_> {
     }
 }
 
-/// A pointer that no other one of the arguments meets.
+/// Declares a pointer that does not alias any other argument.
 fn pointer(dialect: Dialect, used: Use, ty: &str, name: &str) -> String {
     let qualifier = match (dialect, used) {
         (Dialect::OpenCl, Use::Read) => "__global const ",
@@ -107,7 +103,7 @@ fn pointer(dialect: Dialect, used: Use, ty: &str, name: &str) -> String {
     format!("{qualifier}{ty}* {} {name}", dialect.restrict())
 }
 
-/// What a fold is, and what it is before the launch.
+/// Describes a fold and its value before the launch.
 fn about_fold(name: &str, kind: Kind, fold: Fold) -> String {
     let what = match (fold, kind) {
         (Fold::Sum, _) => "the sum, modulo 2^32, is added to it".to_owned(),
@@ -127,7 +123,7 @@ fn about_fold(name: &str, kind: Kind, fold: Fold) -> String {
     format!("{name}: one number, {what}; before the launch it is {first}")
 }
 
-/// The memory that a body asks for.
+/// Declares the local memory and registers of a body.
 pub fn rooms(dialect: Dialect, needs: &Needs) -> String {
     let shared = if dialect == Dialect::OpenCl { "__local" } else { "__shared__" };
     let of_block = needs.locals.iter().enumerate().map(|(number, room)| (format!("{shared} "), 'l', number, room));
@@ -138,7 +134,7 @@ pub fn rooms(dialect: Dialect, needs: &Needs) -> String {
     of_block.chain(of_thread).map(line).collect()
 }
 
-/// The type of a number. Yes or no is an integer.
+/// The type of a number. A choice is an integer.
 pub fn type_of_map(dialect: Dialect, kind: Kind) -> &'static str {
     dialect.type_of(if kind == Kind::Choice { Kind::I32 } else { kind })
 }

@@ -11,26 +11,25 @@ use super::error::MapError;
 use super::point::Element;
 use super::role::MOST_DIMENSIONS;
 
-/// Where an array lies.
+/// Where an array is stored.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Storage {
-    /// In the memory of the device.
+    /// Device memory.
     #[default]
     Global,
-    /// In memory of the host that the device reaches, pinned where memories are apart: kernels may use it, more slowly, and the host needs no copy in
-    /// between.
+    /// Host memory that the device can access, pinned if the memories are separate. Kernels access it more slowly, but the host needs no copy.
     PinnedHost,
 }
 
-/// Memory for arrays.
+/// Memory for arrays on a backend.
 pub trait MapMemory {
-    /// The numbers of an array.
+    /// Storage for the numbers of an array.
     type Numbers: fmt::Debug;
 
-    /// Memory for so many numbers, all zero.
+    /// Allocates memory for `elements` numbers, all zero.
     ///
     /// # Errors
-    /// What the backend reports; so for every function here.
+    /// Errors of the backend, as for every function of this trait.
     fn zero_numbers(
         &self,
         kind: Kind,
@@ -38,7 +37,7 @@ pub trait MapMemory {
         storage: Storage,
         what: &str,
     ) -> Result<Self::Numbers, BackendError>;
-    /// Takes all bytes over from the host.
+    /// Copies all bytes from the host.
     fn write_numbers(&self, numbers: &mut Self::Numbers, bytes: &[u8]) -> Result<(), BackendError>;
     /// Copies all bytes to the host.
     fn read_numbers(&self, numbers: &Self::Numbers, bytes: &mut [u8]) -> Result<(), BackendError>;
@@ -49,7 +48,7 @@ pub trait MapMemory {
 pub struct ArrayOn<B: MapMemory + ?Sized, T, const D: usize> {
     numbers: B::Numbers,
     extents: [usize; D],
-    /// Elements from the beginning of a row to that of the next.
+    /// Elements from the start of one row to the start of the next.
     pitch: usize,
     storage: Storage,
     holds: PhantomData<T>,
@@ -59,16 +58,16 @@ impl<B: MapMemory + ?Sized, T: Element, const D: usize> ArrayOn<B, T, D> {
     /// An array of zeros.
     ///
     /// # Errors
-    /// [`MapError::Extents`]; what the backend reports.
+    /// [`MapError::Extents`], and errors of the backend.
     pub fn zeros(backend: &B, extents: [usize; D], storage: Storage) -> Result<Self, MapError> {
         Self::padded(backend, extents, storage, size_of::<T>())
     }
 
-    /// An array of zeros whose rows, those of the last dimension, begin at multiples of so many bytes: a row is followed by elements that nothing reads. Rows
-    /// then lie alike to groups of work-items, whatever their length; no bit of any result depends on it.
+    /// An array of zeros whose rows (along the last dimension) begin at multiples of `bytes`. Nothing reads the elements between two rows. All rows
+    /// then have the same alignment, whatever their length. No bit of any result depends on it.
     ///
     /// # Errors
-    /// [`MapError::Padding`] of what is no multiple of an element; as [`Self::zeros`].
+    /// [`MapError::Padding`] if `bytes` is not a multiple of the size of an element, and the errors of [`Self::zeros`].
     pub fn padded(backend: &B, extents: [usize; D], storage: Storage, bytes: usize) -> Result<Self, MapError> {
         const { assert!(1 <= D && D <= MOST_DIMENSIONS, "an array has 1 to 6 dimensions") };
         let element = size_of::<T>();
@@ -82,35 +81,35 @@ impl<B: MapMemory + ?Sized, T: Element, const D: usize> ArrayOn<B, T, D> {
         Ok(Self { numbers, extents, pitch, storage, holds: PhantomData })
     }
 
-    /// An array of these numbers.
+    /// An array with these numbers.
     ///
     /// # Errors
-    /// [`MapError::Length`]; as [`Self::zeros`].
+    /// [`MapError::Length`], and the errors of [`Self::zeros`].
     pub fn new(backend: &B, extents: [usize; D], storage: Storage, numbers: &[T]) -> Result<Self, MapError> {
         let mut array = Self::zeros(backend, extents, storage)?;
         array.write(backend, numbers)?;
         Ok(array)
     }
 
-    /// Its extents.
+    /// The number of elements in each dimension.
     pub fn extents(&self) -> [usize; D] {
         self.extents
     }
 
-    /// Elements from the beginning of a row to that of the next: the last extent, and what rows are padded with.
+    /// Elements from the start of one row to the start of the next: the last extent plus padding.
     pub fn pitch(&self) -> usize {
         self.pitch
     }
 
-    /// Where it lies.
+    /// Where the array is stored.
     pub fn storage(&self) -> Storage {
         self.storage
     }
 
-    /// Takes numbers over from the host.
+    /// Copies numbers from the host.
     ///
     /// # Errors
-    /// [`MapError::Length`]; what the backend reports.
+    /// [`MapError::Length`], and errors of the backend.
     pub fn write(&mut self, backend: &B, numbers: &[T]) -> Result<(), MapError> {
         let expected = elements(&self.extents)?;
         if numbers.len() != expected {
@@ -127,7 +126,7 @@ impl<B: MapMemory + ?Sized, T: Element, const D: usize> ArrayOn<B, T, D> {
         Ok(backend.write_numbers(&mut self.numbers, bytemuck::cast_slice(&padded))?)
     }
 
-    /// A copy of its numbers on the host.
+    /// Copies the numbers to the host.
     pub fn read(&self, backend: &B) -> Result<Vec<T>, MapError> {
         let mut numbers = vec![T::default(); elements(&with_pitch(&self.extents, self.pitch))?];
         backend.read_numbers(&self.numbers, bytemuck::cast_slice_mut(&mut numbers))?;
@@ -144,7 +143,7 @@ impl<B: MapMemory + ?Sized, T: Element, const D: usize> ArrayOn<B, T, D> {
     }
 }
 
-/// Extents whose rows are as long as from one to the next.
+/// The extents, with the pitch as the last one.
 pub(super) fn with_pitch(extents: &[usize], pitch: usize) -> Vec<usize> {
     let mut extents = extents.to_vec();
     if let Some(row) = extents.last_mut() {
@@ -153,7 +152,7 @@ pub(super) fn with_pitch(extents: &[usize], pitch: usize) -> Vec<usize> {
     extents
 }
 
-/// How many elements such an array has.
+/// The number of elements of an array with these extents.
 pub(super) fn elements(extents: &[usize]) -> Result<usize, MapError> {
     const MOST: u64 = i64::MAX as u64 / 8;
     let fits = extents.iter().all(|&extent| extent <= i32::MAX as usize);

@@ -1,6 +1,6 @@
-//! Where a launch reads and writes, as far as that can be told before it: bounds of indices by interval arithmetic, and exactly where they are sums of
-//! multiples of what runs (the index of the point, threads, turns of loops). What is then seen to lie beyond the ends of an array is refused; what may
-//! is guarded in the kernel. Likewise for two points that write one element.
+//! Where a launch reads and writes, as far as it is known before the launch. Interval arithmetic gives bounds of indices. The bounds are exact if
+//! the indices are sums of multiples of the index of the point, of threads, and of loop counters. An access that is certainly out of range is
+//! refused; one that may be is guarded in the kernel. The same holds for two points that write one element.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -9,29 +9,29 @@ use lanefield::body::program::{Id, Kind, Operation, Program, Statement};
 use super::program::{PointAccess, PointLanguage, Scope};
 use super::role::{Beyond, MemoryPlace};
 
-/// What a launch is given.
+/// The sizes and integers of a launch.
 #[derive(Clone, Copy, Debug)]
 pub struct Given<'a> {
     /// Extents of the index space.
     pub range: &'a [usize],
-    /// Extents of the arrays, by argument; nothing of other arguments.
+    /// Extents of the arrays, by argument; empty for other arguments.
     pub extents: &'a [Vec<usize>],
-    /// Integers of the call, by argument.
+    /// Integer arguments of the call.
     pub scalars: &'a [Option<i64>],
 }
 
-/// What was found out.
+/// The result of the analysis.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Bounds {
-    /// Whether an index may lie beyond the ends of something.
+    /// Whether an index may be out of range.
     pub guarded: bool,
-    /// Arrays of which two points may write an element.
+    /// Arrays with an element that two points may write.
     pub tracked: Vec<usize>,
-    /// An access that certainly lies beyond the ends: where, in which dimension, and between which bounds.
+    /// An access that is certainly out of range: its place, the dimension, and the least and the greatest index.
     pub beyond: Option<(MemoryPlace, usize, i64, i64)>,
 }
 
-/// Finds out what can be told of a launch.
+/// Computes what is known of the accesses of a launch.
 pub fn bounds(program: &Program<PointLanguage>, given: Given<'_>) -> Bounds {
     let mut finder = Finder {
         program,
@@ -52,17 +52,17 @@ pub fn bounds(program: &Program<PointLanguage>, given: Given<'_>) -> Bounds {
     Bounds { tracked: tracked.map(|(argument, _)| *argument).collect(), ..finder.found.clone() }
 }
 
-/// What an index is a multiple of: it runs from 0 on.
+/// What an index may be a multiple of. Each runs from 0 upwards.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 enum Runs {
     Index(usize),
     Thread(usize, usize),
     Turn(Id),
-    /// An element of what is copied.
+    /// An element of a copy.
     Copied(usize, usize),
 }
 
-/// A constant and multiples of what runs.
+/// A constant plus multiples of running indices.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 struct Multiples {
     constant: i64,
@@ -82,7 +82,7 @@ impl Multiples {
     }
 }
 
-/// Between which bounds a number lies, and what it is exactly, if that is known.
+/// The bounds of a number, and its exact form if that is known.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Value {
     low: i64,
@@ -107,7 +107,7 @@ impl Value {
         }
     }
 
-    /// What is too large wraps around.
+    /// A number that is too large wraps around.
     fn within(self, kind: Kind) -> Self {
         let any = Self::any(kind);
         if self.low < any.low || self.high > any.high { any } else { self }
@@ -118,7 +118,7 @@ impl Value {
     }
 }
 
-/// A write: the indices, and what runs around it.
+/// A write: its indices, and the loops around it.
 struct Written {
     index: Vec<Option<Multiples>>,
     active: Vec<Runs>,
@@ -128,11 +128,11 @@ struct Finder<'a> {
     program: &'a Program<PointLanguage>,
     given: Given<'a>,
     values: HashMap<Id, Value>,
-    /// How far something runs.
+    /// The extent of each running index.
     extents: HashMap<Runs, i64>,
-    /// What runs here.
+    /// The running indices at this point of the program.
     active: Vec<Runs>,
-    /// Whether what stands here is certainly done.
+    /// Whether this point of the program is certainly reached.
     reached: bool,
     found: Bounds,
     writes: BTreeMap<usize, Vec<Written>>,
@@ -143,7 +143,7 @@ impl Finder<'_> {
         self.values.get(&id).cloned().unwrap_or_else(|| Value::between(i64::from(i32::MIN), i64::from(u32::MAX)))
     }
 
-    /// The bounds of what is known exactly: what runs twice in it was bounded twice.
+    /// Tightens the bounds by the exact form, if there is one: a running index that occurs twice in a number was bounded twice.
     fn tight(&self, value: Value) -> Value {
         let Some(exact) = &value.exact else { return value };
         let (mut low, mut high) = (exact.constant, exact.constant);
@@ -246,7 +246,7 @@ impl Finder<'_> {
         }
     }
 
-    /// The extents of what a place is in.
+    /// The extents of the array at a place.
     fn extents_of(&self, place: MemoryPlace) -> Vec<usize> {
         match (place, self.program.needs.room(place)) {
             (_, Some(room)) => room.extents.clone(),
@@ -275,7 +275,7 @@ impl Finder<'_> {
         self.writes.entry(argument).or_default().push(Written { index, active });
     }
 
-    /// Whether all points, and all threads, write at different indices, each at the same ones in all of these places.
+    /// Whether all points, and all threads, write at different indices, and each uses the same indices in all of these places.
     fn is_one_to_one(&self, writes: &[Written]) -> bool {
         let Some(first) = writes.first() else { return true };
         if writes.iter().any(|other| other.index != first.index || other.active != first.active) {

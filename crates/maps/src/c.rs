@@ -1,5 +1,6 @@
-//! A map in C99, CUDA or HIP: one source that needs nothing of the library, with the same bits. In C the points come one after the other; in CUDA and HIP
-//! a thread computes a point, and a block of threads a point that is a block. Counterpart for lattice sites: `crates/kernels/src/body/c.rs`.
+//! A map in C99, CUDA or HIP: a source that does not need the library and computes the same bits. In C, a loop runs over the points. In CUDA and
+//! HIP, a thread computes a point; if a point is a block of threads, a thread block computes it. Counterpart for lattice sites:
+//! `crates/kernels/src/body/c.rs`.
 
 use lanefield::body::BodyError;
 use lanefield::body::c::{Source, one_of_terms, operations, origin};
@@ -13,10 +14,11 @@ use super::kernel::MapKernel;
 use super::program::PointLanguage;
 use super::write::{Writer, delinearised};
 
-/// The source of a map over `rank` dimensions. What its arguments are stands at its head.
+/// The source of a map over `rank` dimensions. A comment at its head describes the arguments.
 ///
 /// # Errors
-/// [`BodyError::Unsupported`]: thread-block maps in C; elsewhere points that read what others write; exact sums within loops.
+/// [`BodyError::Unsupported`]: in C for thread-block maps; in CUDA and HIP for points that read what others write; in all of them for exact sums
+/// within a loop, a condition or a thread-block map.
 pub fn kernel_text(
     map: &MapKernel,
     program: &Program<PointLanguage>,
@@ -67,7 +69,7 @@ pub fn kernel_text(
     Ok(source.text())
 }
 
-/// The comment at the head.
+/// The comment at the head of the source.
 fn head(
     map: &MapKernel,
     program: &Program<PointLanguage>,
@@ -92,7 +94,7 @@ fn head(
     about
 }
 
-/// What a map may call, each after those that it calls.
+/// The functions that a map may call, in the order in which they call each other.
 fn functions(dialect: Dialect) -> Vec<(String, String)> {
     let mut functions = operations("f", "float", Precision::F32, dialect);
     functions.extend(operations("d", "double", Precision::F64, dialect));
@@ -109,7 +111,7 @@ fn functions(dialect: Dialect) -> Vec<(String, String)> {
     functions
 }
 
-/// Integers as `cl/map.clh` has them: they wrap around, and x / 0 is 0.
+/// Integer functions, as in `cl/map.clh`: results wrap around, and x / 0 is 0.
 const INTEGERS: &[(&str, &str)] = &[
     ("add_int", "int add_int(int a, int b) { return (int)((unsigned int)a + (unsigned int)b); }"),
     ("sub_int", "int sub_int(int a, int b) { return (int)((unsigned int)a - (unsigned int)b); }"),

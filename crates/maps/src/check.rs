@@ -1,4 +1,4 @@
-//! What a recorded body may not do: all that would depend on which thread comes first. It is found without running anything.
+//! Checks of a recorded body: it must not do anything that depends on which thread comes first. Nothing is run.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,7 +8,7 @@ use lanefield::body::program::{Id, Operands as _, Operation, Program, Statement}
 use super::program::{PointAccess, PointLanguage, Scope};
 use super::role::{MapRole, MemoryPlace, Use};
 
-/// Refuses a body that cannot be run with the same result everywhere, and notes which array is read where another point may write it.
+/// Refuses a body whose result could differ between runs or devices. Notes which array is read where another point may write it.
 pub fn check(name: &'static str, roles: &[MapRole], program: &mut Program<PointLanguage>) -> Result<(), BodyError> {
     let mut checker = Checker {
         roles,
@@ -25,7 +25,7 @@ pub fn check(name: &'static str, roles: &[MapRole], program: &mut Program<PointL
     };
     let refused = |(does, expected)| BodyError::Unsupported { kernel: name, does, expected };
     if !program.needs.locals.is_empty() && !program.needs.is_of_blocks() {
-        return Err(refused(("takes local memory without a thread-block map", "use it within `threads`")));
+        return Err(refused(("declares local memory without a thread-block map", "use it within `threads`")));
     }
     checker.statements(&program.statements).map_err(refused)?;
     let is_output = |role: &MapRole| match role {
@@ -47,7 +47,7 @@ pub fn check(name: &'static str, roles: &[MapRole], program: &mut Program<PointL
 
 type Refusal = (&'static str, &'static str);
 
-/// What one thread-block map does with local memory: index by index.
+/// How a thread-block map uses local memory, by index.
 #[derive(Default)]
 struct LocalUse {
     read: Vec<(usize, Vec<usize>)>,
@@ -58,18 +58,18 @@ struct LocalUse {
 struct Checker<'a> {
     roles: &'a [MapRole],
     of_blocks: bool,
-    /// Numbers that can be used here.
+    /// Numbers that are in scope.
     known: HashSet<Id>,
-    /// A number for each way to compute something: numbers of one form are the same.
+    /// The number of each form: two values that are computed in the same way have the same one.
     forms: HashMap<Id, usize>,
     named: HashMap<String, usize>,
     in_threads: bool,
-    /// Local arrays that something was written to.
+    /// Local arrays that have been written.
     filled: HashSet<usize>,
     local: LocalUse,
     loads: Vec<(usize, Vec<usize>)>,
     stores: HashSet<(usize, Vec<usize>)>,
-    /// Arguments that something was written or added to.
+    /// Arguments that have been written or added to.
     outputs: HashSet<usize>,
 }
 
@@ -92,7 +92,7 @@ impl Checker<'_> {
         ids.iter().map(form).collect()
     }
 
-    /// What is computed within is not known after it.
+    /// Checks nested statements. Values that are computed within them are not in scope afterwards.
     fn within(&mut self, statements: &[Statement<PointLanguage>]) -> Result<(), Refusal> {
         let known = self.known.clone();
         self.statements(statements)?;
@@ -104,12 +104,12 @@ impl Checker<'_> {
         statements.iter().try_for_each(|statement| self.statement(statement))
     }
 
-    /// Whether each thread would do it, where a block does it.
+    /// Refuses an effect outside of thread-block maps, if a point is a block of threads.
     fn by_threads(&self) -> Result<(), Refusal> {
         match self.of_blocks && !self.in_threads {
             true => Err((
                 "writes, sums, or touches local memory or registers outside of its thread-block maps",
-                "do it within `threads`, so that it is said which thread does it",
+                "do it within `threads`, which determines the thread",
             )),
             false => Ok(()),
         }
@@ -140,7 +140,7 @@ impl Checker<'_> {
                 if read.iter().any(meets) || written.iter().any(|(local, _)| changed.contains(local)) {
                     return Err((
                         "reads in a thread-block map what another thread of it may write to local memory",
-                        "end the map there, and go on in the next one: there is a barrier between them",
+                        "end the map there, and continue in the next one: there is a barrier between them",
                     ));
                 }
             }

@@ -1,4 +1,4 @@
-//! Maps on the CPU: chunks of points on all threads. Counterpart: `device.rs`.
+//! Maps on the CPU: all threads compute chunks of points. Counterpart: `device.rs`.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
@@ -14,7 +14,7 @@ use super::plain_point::{BlockState, HostCall, HostNumbers};
 use super::program::slots;
 use super::role::{MapRole, bytes, folded};
 
-/// Numbers that are all 0, or an error where there is no room.
+/// A vector of zeros, or an error if there is not enough memory.
 fn room<T>(elements: usize, what: &str, zero: impl Fn() -> T) -> Result<Vec<T>, BackendError> {
     let mut numbers = Vec::new();
     numbers.try_reserve_exact(elements).map_err(|_| {
@@ -24,9 +24,9 @@ fn room<T>(elements: usize, what: &str, zero: impl Fn() -> T) -> Result<Vec<T>, 
     Ok(numbers)
 }
 
-/// Memory that the host does not have.
+/// The host does not have enough memory.
 #[derive(Debug, thiserror::Error)]
-#[error("no room for {bytes} bytes of {what}; take smaller arrays, or end other programs")]
+#[error("no room for {bytes} bytes of {what} in the host's memory: use smaller arrays, or end other programs")]
 struct NoRoom {
     bytes: usize,
     what: String,

@@ -1,5 +1,6 @@
-//! Maps (`crate`) on a device: arrays in its memory, or in the host's that it reaches; their kernels, built and launched as their schedule says; and
-//! what they make of all points. Counterparts: `crates/maps/src/opencl.rs`, which writes the kernels, and `crates/maps/src/cpu.rs`, which does the same on the CPU.
+//! Maps (`crate`) on a device: arrays in device memory or in host memory that the device can access; kernels, built and launched by their schedule;
+//! sums and extremes over all points. Counterparts: `crates/maps/src/opencl.rs`, which writes the kernels, and `crates/maps/src/cpu.rs`, the same on
+//! the CPU.
 
 use lanefield::backend::BackendError;
 use lanefield::backend::opencl::{Arg, Buffer, DeviceError, DeviceKind, KernelInfo, Launch, OpenCl, Source};
@@ -15,20 +16,20 @@ use super::opencl::{Form, Walk, kernel_text};
 use super::program::{BLOCK_DIMENSIONS, slots};
 use super::role::{MapRole, bytes, identity, ordered, unordered};
 
-/// The numbers of an array in device memory.
+/// The storage of an array in device memory.
 #[derive(Debug)]
 pub struct DeviceNumbers {
     buffer: Buffer,
     storage: Storage,
 }
 
-/// The least work-items of a group that nobody chose.
+/// The least work-group size if none was chosen, in work-items.
 const LEAST_BLOCK: usize = 32;
-/// Groups of a persistent launch for each compute unit.
+/// Work-groups of a persistent launch for each compute unit.
 const GROUPS_A_UNIT: usize = 8;
 /// 64-bit words of a spilled sum, as in `cl/exact.clh`.
 const SPILL_WORDS: usize = exact::LIMBS + 4;
-/// Terms of a running sum that cannot overflow (`cl/exact.clh`).
+/// The number of terms that a running sum can add without overflow (`cl/exact.clh`).
 const MOST_TERMS: u64 = 1 << 22;
 
 impl MapMemory for OpenCl {
@@ -143,7 +144,7 @@ impl Run<'_> {
         MapError::Points { map: call.map.name, range: call.range.clone(), points: call.points, most }
     }
 
-    /// The work-items of a group, those of the device's first dimension first.
+    /// The work-group size, starting with the device's first dimension.
     fn block(&self, info: &KernelInfo) -> Result<[usize; 3], MapError> {
         let (call, device) = (self.call, self.backend.context().info());
         let own = call.program.needs.block;
@@ -226,7 +227,7 @@ impl Run<'_> {
     }
 }
 
-/// Device memory of one launch, beside its arrays.
+/// Device memory of one launch, in addition to its arrays.
 struct Memory {
     folds: Vec<Option<Buffer>>,
     queue: Option<Buffer>,
@@ -277,7 +278,7 @@ impl Memory {
             true => {
                 let arguments = call.map.roles.len();
                 let words = vec![u32::MAX; slots(&call.program.needs, arguments) + arguments];
-                let buffer = context.allocate(size_of_val(&words[..]), "what lay beyond the ends")?;
+                let buffer = context.allocate(size_of_val(&words[..]), "indices out of range")?;
                 context.write(&buffer, 0, bytemuck::cast_slice(&words))?;
                 Some(buffer)
             }
@@ -291,7 +292,7 @@ impl Memory {
         Ok(Self { folds, queue, partials, spills, status, owners })
     }
 
-    /// The arguments, in the order of `crates/maps/src/opencl.rs`.
+    /// The kernel's arguments, in the order of `crates/maps/src/opencl.rs`.
     fn arguments<'a>(&'a self, call: &'a CheckedCall<'_, OpenCl>, form: &Form, exchange: usize) -> Vec<Arg<'a>> {
         let mut arguments = Vec::new();
         for ((role, value), fold) in call.map.roles.iter().zip(&call.values).zip(&self.folds) {
@@ -324,7 +325,7 @@ impl Memory {
         arguments
     }
 
-    /// What came of the launch. Where nothing is to be told, nothing is waited for.
+    /// The results of the launch. It waits for the kernel only if there is something to report.
     fn outcome(&self, backend: &OpenCl, call: &CheckedCall<'_, OpenCl>, sums: usize) -> Result<Outcome, BackendError> {
         let context = backend.context();
         let mut outcome = Outcome::default();

@@ -1,41 +1,40 @@
-//! Why a map could not be run. Messages are fragments that fit after "failed to …: ".
+//! Errors of arrays and maps. Messages are fragments that fit after "failed to …: ".
 
 use lanefield::backend::BackendError;
 use lanefield::body::BodyError;
 
-/// Why an array could not be made, or a map could not be run.
+/// Why an array could not be created, or a map could not be run.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the messages name the fields")]
 pub enum MapError {
-    /// A body that is none, or that does what no schedule can do.
+    /// The body is not valid, or no schedule can run it.
     #[error(transparent)]
     Body(#[from] BodyError),
 
-    /// What the backend reports.
     #[error(transparent)]
     Backend(#[from] BackendError),
 
-    /// Extents that no array and no index space has.
+    /// Extents that an array or an index space cannot have.
     #[error("{what} of extents {extents:?}: each is at most {}, and their product at most {most}", i32::MAX)]
     Extents { what: String, extents: Vec<usize>, most: u64 },
 
-    /// Numbers that do not fill an array.
+    /// The number of elements does not match the array.
     #[error("{given} numbers for an array of extents {extents:?}, which holds {expected}")]
     Length { given: usize, expected: usize, extents: Vec<usize> },
 
-    /// Rows that would begin between elements.
+    /// The pitch is not a multiple of the size of an element.
     #[error("rows at multiples of {bytes} bytes: expected a multiple of an element's {element} bytes, such as 128")]
     Padding { bytes: usize, element: usize },
 
-    /// An index space of another number of dimensions than the body asks for.
-    #[error("map {map} runs over {expected} dimensions, and was given {given:?}")]
+    /// The index space does not have the number of dimensions that the body expects.
+    #[error("map {map} runs over {expected} dimensions, but its index space is {given:?}")]
     Rank { map: &'static str, expected: usize, given: Vec<usize> },
 
-    /// An index that was seen to lie beyond the ends before anything ran.
+    /// An index would be out of range: this was found before anything ran.
     #[error(
-        "map {map} over {range:?} takes {array} of extents {extents:?} at indices from {low} to {high} in dimension {dimension}: let it run over less, give \
-         it a larger array, or take what may lie beyond the ends by `at_or` and `write_inside`"
+        "map {map} over {range:?} uses {array} of extents {extents:?} at indices from {low} to {high} in dimension {dimension}: use a smaller index \
+         space or a larger array, or access elements that may be out of range by `at_or` and `write_inside`"
     )]
     OutOfRange {
         map: &'static str,
@@ -47,38 +46,39 @@ pub enum MapError {
         high: i64,
     },
 
-    /// An index that lay beyond the ends. No memory but the arrays' was touched; what lay inside was written.
+    /// An index was out of range. Only memory of the arrays was touched, and the elements in range were written.
     #[error(
-        "map {map} took {array} of extents {extents:?} beyond its ends, first at point {point:?}: take what may lie there by `at_or` and `write_inside`"
+        "map {map} used {array} of extents {extents:?} out of range, first at point {point:?}: access elements that may be out of range by `at_or` and \
+         `write_inside`"
     )]
     WasOutOfRange { map: &'static str, array: String, extents: Vec<usize>, point: Vec<usize> },
 
-    /// Two points that write one element.
+    /// Two points wrote the same element.
     #[error(
-        "map {map} wrote element {element:?} of {array} by several points, of which any may be the last: write each element by one, or add to an \
+        "map {map} wrote element {element:?} of {array} by several points, any of which may be the last: write each element by one point, or add to an \
          `Accumulate`"
     )]
     WriteConflict { map: &'static str, array: &'static str, element: Vec<usize> },
 
-    /// An array that is read where another point may write it.
+    /// An array is read where another point may write it.
     #[error(
-        "map {map} reads {array} at another index than it writes: another point may have written that, or not yet; read from another array, or take the \
+        "map {map} reads {array} at another index than it writes: another point may or may not have written it already; read from another array, or use the \
          schedule `Sequential`"
     )]
     Race { map: &'static str, array: &'static str },
 
-    /// A block size given to a body that has one.
-    #[error("map {map} was given blocks of {given:?}, and its thread-block maps make them {own:?}: give none")]
+    /// A block size was given, but the body determines its own.
+    #[error("map {map} has thread-block maps with blocks of {own:?}, but blocks of {given:?} were given: give none")]
     BlockOfThreads { map: &'static str, given: [usize; 3], own: [usize; 3] },
 
-    /// A block size, chunk, tile or number of groups of 0, or one that the schedule does not have.
+    /// A block size, chunk, tile or number of groups is 0, or the schedule does not have this option.
     #[error("map {map}: {what}: expected {expected}")]
     Schedule { map: &'static str, what: String, expected: &'static str },
 
-    /// A group larger than the kernel, as it was built, allows.
+    /// The work-group is larger than this kernel allows.
     #[error(
         "map {map}: blocks of {block:?} are {items} work-items, and {device} runs at most {most} in a group of this kernel ({device_most} of any, \
-         {item_most:?} in each dimension, the fastest first): take smaller blocks, and tiles for several points a work-item"
+         {item_most:?} in each dimension, the fastest first): use smaller blocks, and tiles for several points of a work-item"
     )]
     GroupSize {
         map: &'static str,
@@ -90,19 +90,19 @@ pub enum MapError {
         item_most: [usize; 3],
     },
 
-    /// More local memory than a group has.
+    /// The body needs more local memory than a work-group has.
     #[error(
-        "map {map} takes {bytes} bytes of local memory a block, and {device} has {available}: take smaller local arrays, or smaller blocks"
+        "map {map} needs {bytes} bytes of local memory for a block, and {device} has {available}: use smaller local arrays, or smaller blocks"
     )]
     LocalMemory { map: &'static str, bytes: usize, device: String, available: u64 },
 
-    /// A case that the map does not take.
+    /// The case does not match the map.
     #[error("map {map}: {what}")]
     Case { map: &'static str, what: String },
 
-    /// More points than a schedule counts.
+    /// There are more points than the schedule can count.
     #[error(
-        "map {map} over {range:?} has {points} points, and the schedule counts to {most}: take another schedule, or cut the map"
+        "map {map} over {range:?} has {points} points, but the schedule supports at most {most}: use another schedule, or split the map"
     )]
     Points { map: &'static str, range: Vec<usize>, points: u64, most: u64 },
 }

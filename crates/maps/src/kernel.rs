@@ -1,4 +1,4 @@
-//! A map as data, and how it is launched.
+//! A map as data, and the options of its launch.
 
 use std::fmt;
 use std::ops::Range;
@@ -13,61 +13,62 @@ use super::program::{BLOCK_DIMENSIONS, PointLanguage};
 use super::record::record;
 use super::role::MapRole;
 
-/// Who does which points, in which order. No bit of any result depends on it.
+/// Which work-item or work-group computes which points, and in which order. No bit of any result depends on it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Schedule {
-    /// A work-item for each point, or a group for each block. The last dimension is the first of the device; those beyond the third are one with it.
+    /// One work-item for each point, or one work-group for each block. The map's last dimension is the device's first; the dimensions beyond the
+    /// third are combined with it.
     #[default]
     Device,
-    /// One group does everything: its work-items go through the points, or all of it through the blocks.
+    /// A single work-group computes everything: its work-items loop over the points, or the whole group loops over the blocks.
     ThreadBlock,
-    /// As many groups as the device can have at a time, or as are given, go through the points or blocks in strides.
+    /// A fixed number of work-groups loop over the points or blocks in strides.
     Persistent {
-        /// How many, if not as many as suit the device.
+        /// The number of work-groups; by default as many as the device can run at once.
         groups: Option<usize>,
     },
-    /// Groups fetch so many points, or blocks, at a time from a queue, which an atomic operation counts: for points that take different times.
+    /// Work-groups fetch `chunk` points, or blocks, at a time from a queue with an atomic counter. Use it if points take different times.
     Dynamic {
-        /// How many at a time.
+        /// The number of points, or blocks, that are fetched at a time.
         chunk: usize,
     },
-    /// One after the other: a point may read what an earlier one wrote.
+    /// Points are computed one after the other: a point may read what an earlier one wrote.
     Sequential,
 }
 
-/// How a map is launched.
+/// Options of a launch.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct MapOptions {
-    /// Who does which points.
+    /// Who computes which points.
     pub schedule: Schedule,
-    /// Work-items of a group in the last three dimensions, the last of which is the fastest. If none: the multiple in which the device likes them, at
-    /// least 32, in the last dimension. A body with thread-block maps has its own.
+    /// Work-items of a work-group in the last three dimensions, the last of which is the fastest. The default is the work-group multiple that the
+    /// device prefers, but at least 32, in the last dimension. A body with thread-block maps determines its own.
     pub block: Option<[usize; BLOCK_DIMENSIONS]>,
-    /// Points of a work-item in these dimensions, a block apart from each other.
+    /// Points of a work-item in these dimensions. Neighbouring points of a work-item are a block apart.
     pub tile: [usize; BLOCK_DIMENSIONS],
 }
 
 impl MapOptions {
-    /// The schedule `Device`, a point for each work-item, groups as the device likes them.
+    /// The schedule `Device`, one point for each work-item, and the work-group size that the device prefers.
     pub const DEFAULT: Self = Self { schedule: Schedule::Device, block: None, tile: [1; BLOCK_DIMENSIONS] };
 
-    /// With this schedule.
+    /// Sets the schedule.
     pub const fn schedule(self, schedule: Schedule) -> Self {
         Self { schedule, ..self }
     }
 
-    /// With groups of so many work-items in the last dimensions, 1 to 3 of them.
+    /// Sets the number of work-items of a work-group in the last dimensions, 1 to 3 of them.
     pub const fn block<const N: usize>(self, block: [usize; N]) -> Self {
         Self { block: Some(padded(block)), ..self }
     }
 
-    /// With so many points for each work-item in the last dimensions, 1 to 3 of them.
+    /// Sets the number of points of a work-item in the last dimensions, 1 to 3 of them.
     pub const fn tile<const N: usize>(self, tile: [usize; N]) -> Self {
         Self { tile: padded(tile), ..self }
     }
 }
 
-/// As the attribute has it: `schedule = Device, block = [8, 32]`.
+/// In the syntax of the attribute: `schedule = Device, block = [8, 32]`.
 impl fmt::Display for MapOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "schedule = {:?}", self.schedule)?;
@@ -100,29 +101,29 @@ const fn padded<const N: usize>(given: [usize; N]) -> [usize; BLOCK_DIMENSIONS] 
     padded
 }
 
-/// What a map is tried and timed on: `case(range = [96, 64], out = [96, 64], x = [1000] in 0..16, s = 1.5)` of `#[map_kernel]`.
+/// The data on which a map is tested and timed: `case(range = [96, 64], out = [96, 64], x = [1000] in 0..16, s = 1.5)` of `#[map_kernel]`.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct MapCase {
     /// The extents of the index space.
     pub range: &'static [usize],
-    /// What each argument is given, in their order.
+    /// The value of each argument, in the order of the body.
     pub arguments: &'static [Given],
 }
 
-/// What an argument of a case is given.
+/// The value of an argument in a case.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Given {
-    /// An array of these extents, of random numbers.
+    /// An array of random numbers, with these extents.
     Array(&'static [usize]),
-    /// An array of random integers in this range: an index table.
+    /// An array of random integers in this range, for example an index table.
     Integers(&'static [usize], Range<i64>),
     /// A number.
     Number(f64),
-    /// A number that the map makes.
+    /// A number that the map returns.
     Result,
 }
 
-/// A map as data: what `#[map_kernel]` makes of a body.
+/// A map as data: `#[map_kernel]` creates it from a body.
 #[derive(Clone, Copy)]
 #[allow(missing_docs, reason = "the names say what they are")]
 pub struct MapKernel {
@@ -130,9 +131,9 @@ pub struct MapKernel {
     pub computes: &'static str,
     pub names: &'static [&'static str],
     pub roles: &'static [MapRole],
-    /// How it is launched where nothing else is said.
+    /// The default options of a launch.
     pub options: MapOptions,
-    /// What tools try and time it on.
+    /// The data on which tools test and time it.
     pub cases: &'static [MapCase],
     record: fn(&'static str) -> Result<Program<PointLanguage>, BodyError>,
     pub(super) run: for<'a> fn(&'a HostCall<'a>, &'a BlockState),
@@ -144,7 +145,7 @@ impl fmt::Debug for MapKernel {
     }
 }
 
-/// Recordings that were made, by the function that makes them.
+/// Recordings by map: each body is recorded once.
 static RECORDED: Mutex<Vec<(MapKernel, Arc<Program<PointLanguage>>)>> = Mutex::new(Vec::new());
 
 impl MapKernel {
@@ -159,10 +160,10 @@ impl MapKernel {
         Self { name, computes, names, roles: B::ROLES, options, cases, record: record::<B>, run: run::<B> }
     }
 
-    /// The recording of its body, made once.
+    /// The recording of its body. The body is recorded once.
     ///
     /// # Errors
-    /// Why the body is none.
+    /// The body is not valid.
     pub fn program(&self) -> Result<Arc<Program<PointLanguage>>, BodyError> {
         let mut recorded = RECORDED.lock().unwrap_or_else(PoisonError::into_inner);
         let is_this =

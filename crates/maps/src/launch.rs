@@ -1,4 +1,4 @@
-//! A launch of a map: what is checked here is the same on every backend.
+//! Launching a map. The checks here are the same on every backend.
 
 use lanefield::body::program::{Kind, Program};
 
@@ -10,12 +10,12 @@ use super::point::Element;
 use super::program::{BLOCK_DIMENSIONS, PointLanguage, index_of};
 use super::role::{MOST_DIMENSIONS, MapRole, MemoryPlace, identity};
 
-/// What a backend must have to run maps: memory for arrays, and a way to run a call.
+/// A backend that can run maps: it has memory for arrays, and runs calls.
 pub trait MapBackend: MapMemory {
-    /// Runs a call that was checked. There is at least one point.
+    /// Runs a call that has been checked. There is at least one point.
     fn run_map(&self, call: &CheckedCall<'_, Self>) -> Result<Outcome, MapError>;
 
-    /// An array of these numbers in global memory.
+    /// Creates an array with these numbers in device memory.
     fn array<T: Element, const D: usize>(
         &self,
         extents: [usize; D],
@@ -24,42 +24,42 @@ pub trait MapBackend: MapMemory {
         ArrayOn::new(self, extents, Storage::Global, numbers)
     }
 
-    /// An array of zeros in global memory.
+    /// Creates an array of zeros in device memory.
     fn zero_array<T: Element, const D: usize>(&self, extents: [usize; D]) -> Result<ArrayOn<Self, T, D>, MapError> {
         ArrayOn::zeros(self, extents, Storage::Global)
     }
 }
 
-/// What comes of a launch beside what was written.
+/// The result of a launch, in addition to the arrays that it wrote.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Outcome {
-    /// Numbers that were made of all points: of each argument that is one its bits.
+    /// For each argument that is a sum or an extreme over all points, its bits.
     pub results: Vec<u64>,
-    /// For each place (arguments, local memory, registers) the first point that took it beyond its ends.
+    /// For each place (arguments, local memory, registers), the first point with an index out of range.
     pub beyond: Vec<Option<u32>>,
-    /// For each argument the first element that several points wrote.
+    /// For each argument, the first element that several points wrote.
     pub conflicts: Vec<Option<u32>>,
 }
 
-/// An argument of a call.
+/// The value of an argument of a call.
 #[derive(Debug)]
 pub enum Value<'a, B: MapBackend + ?Sized> {
     /// An array.
     Array {
-        /// Where its numbers are.
+        /// Its storage.
         numbers: &'a B::Numbers,
         /// Its extents.
         extents: Vec<usize>,
-        /// Elements from the beginning of a row to that of the next.
+        /// Elements from the start of one row to the start of the next.
         pitch: usize,
     },
     /// The bits of a number.
     Number(u64),
-    /// A number that the call makes.
+    /// A number that the call returns.
     Result,
 }
 
-/// A call of a map.
+/// A call of a map, to which arguments are added in the order of the body.
 #[derive(Debug)]
 pub struct MapCall<'a, B: MapBackend + ?Sized> {
     map: &'static MapKernel,
@@ -67,36 +67,36 @@ pub struct MapCall<'a, B: MapBackend + ?Sized> {
 }
 
 impl<'a, B: MapBackend + ?Sized> MapCall<'a, B> {
-    /// A call, to which arguments are given in their order.
+    /// A call without arguments.
     pub fn new(map: &'static MapKernel) -> Self {
         Self { map, values: Vec::new() }
     }
 
-    /// An array that is read.
+    /// Adds an array that is read.
     pub fn read<T: Element, const D: usize>(mut self, array: &'a ArrayOn<B, T, D>) -> Self {
         let (numbers, extents, pitch) = (array.numbers(), array.extents().to_vec(), array.pitch());
         self.values.push(Value::Array { numbers, extents, pitch });
         self
     }
 
-    /// An array that is written. It is exclusively borrowed: no other argument can be the same one.
+    /// Adds an array that is written. The exclusive borrow ensures that no other argument is the same array.
     pub fn write<T: Element, const D: usize>(self, array: &'a mut ArrayOn<B, T, D>) -> Self {
         self.read(array)
     }
 
-    /// A number.
+    /// Adds a number.
     pub fn number<T: Element>(mut self, number: T) -> Self {
         self.values.push(Value::Number(number.bits()));
         self
     }
 
-    /// A number that the call makes.
+    /// Adds a number that the call returns.
     pub fn result(mut self) -> Self {
         self.values.push(Value::Result);
         self
     }
 
-    /// Runs the map over an index space, and returns the bits of the numbers that it makes, argument by argument.
+    /// Runs the map over an index space. Returns the bits of each number that it computes over all points, in the order of the arguments.
     pub fn launch<const D: usize>(
         self,
         backend: &B,
@@ -106,13 +106,13 @@ impl<'a, B: MapBackend + ?Sized> MapCall<'a, B> {
         self.launch_over(backend, &range, options)
     }
 
-    /// Adds an argument that is known at run time alone.
+    /// Adds an argument whose type is known only at run time.
     pub(super) fn value(mut self, value: Value<'a, B>) -> Self {
         self.values.push(value);
         self
     }
 
-    /// The same over an index space that is known at run time.
+    /// As [`Self::launch`], for an index space whose rank is known only at run time.
     pub(super) fn launch_over(self, backend: &B, range: &[usize], options: MapOptions) -> Result<Vec<u64>, MapError> {
         let map = self.map;
         let program = map.program()?;
@@ -138,7 +138,7 @@ impl<'a, B: MapBackend + ?Sized> MapCall<'a, B> {
     }
 }
 
-/// A call that was held against its map.
+/// A call whose arguments match the map.
 #[derive(Debug)]
 #[allow(missing_docs, reason = "the names say what they are")]
 pub struct CheckedCall<'a, B: MapBackend + ?Sized> {
@@ -148,7 +148,7 @@ pub struct CheckedCall<'a, B: MapBackend + ?Sized> {
     pub points: u64,
     pub options: MapOptions,
     pub values: Vec<Value<'a, B>>,
-    /// What is known of where it reads and writes.
+    /// Where the launch reads and writes, as far as it is known.
     pub bounds: Bounds,
 }
 
@@ -196,14 +196,14 @@ impl<'a, B: MapBackend + ?Sized> CheckedCall<'a, B> {
         }
         if options.tile != [1; BLOCK_DIMENSIONS] && program.needs.is_of_blocks() {
             let what = format!("tiles of {:?} with thread-block maps", options.tile);
-            return refused(what, "none: a block does several points by a loop in its body");
+            return refused(what, "none: a block computes several points by a loop in its body");
         }
         if options.tile.contains(&0) {
             return refused(format!("tiles of {:?}", options.tile), "at least 1 in each dimension");
         }
         if options.tile != [1; BLOCK_DIMENSIONS] && options.schedule != Schedule::Device {
             let what = format!("tiles of {:?} with the schedule {:?}", options.tile, options.schedule);
-            return refused(what, "the schedule Device: with others a work-item does several points anyway");
+            return refused(what, "the schedule Device: with others a work-item computes several points anyway");
         }
         let sequential = options.schedule == Schedule::Sequential && !program.needs.is_of_blocks();
         if let Some(argument) = program.needs.racy.filter(|_| !sequential) {
@@ -229,7 +229,7 @@ impl<'a, B: MapBackend + ?Sized> CheckedCall<'a, B> {
         Ok(Self { map, program, range, points, options, values, bounds })
     }
 
-    /// The extents of an argument, none of what is no array.
+    /// The extents of an argument; empty if it is not an array.
     pub fn extents(&self, argument: usize) -> &[usize] {
         match &self.values[argument] {
             Value::Array { extents, .. } => extents,
@@ -237,7 +237,7 @@ impl<'a, B: MapBackend + ?Sized> CheckedCall<'a, B> {
         }
     }
 
-    /// Its extents, of which the last one is the pitch: as it lies in memory.
+    /// The extents in memory: the last one is the pitch.
     pub fn stored_extents(&self, argument: usize) -> Vec<usize> {
         match &self.values[argument] {
             Value::Array { extents, pitch, .. } => with_pitch(extents, *pitch),
@@ -245,7 +245,7 @@ impl<'a, B: MapBackend + ?Sized> CheckedCall<'a, B> {
         }
     }
 
-    /// What numbers of all points are where there are none.
+    /// The bits of sums and extremes over no points.
     pub fn identities(&self) -> Vec<u64> {
         let made = self.map.roles.iter().filter_map(|role| match role {
             MapRole::ExactSum => Some(0f64.to_bits()),
@@ -255,7 +255,7 @@ impl<'a, B: MapBackend + ?Sized> CheckedCall<'a, B> {
         made.collect()
     }
 
-    /// A place as errors name it, and its extents.
+    /// The name of a place in error messages, and its extents.
     fn describe(&self, place: MemoryPlace) -> (String, Vec<usize>) {
         let room = self.program.needs.room(place).map(|room| room.extents.clone()).unwrap_or_default();
         match place {

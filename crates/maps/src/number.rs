@@ -1,5 +1,5 @@
-//! The numbers that a map computes with. Real numbers and choices are those of kernel bodies (`reference::body::number`); integers are added here, and
-//! plain numbers, on which a map runs on the CPU. Counterparts: `record.rs`, `cl/map.clh`.
+//! The numbers of a map. Real numbers and choices are those of kernel functions (`reference::body::number`). This module adds integers, and plain
+//! numbers for running maps on the CPU. Counterparts: `record.rs`, `cl/map.clh`.
 
 use std::ops::{Add, Div, Mul, Neg, Rem, Sub};
 
@@ -7,8 +7,8 @@ use lanefield_reference::body::number::{Carried, Choice, Number, RealNumber};
 use lanefield_reference::real::Real;
 use lanefield_reference::with_literals;
 
-/// An integer of 32 bits. Sums, differences and products keep the low 32 bits. `x / 0` is 0 and `x % 0` is x; `/` rounds towards zero, and `%` has the
-/// sign of x. `L` is what a literal of it is, `i32` or `u32`: `i * 2 + 1`.
+/// A 32-bit integer. Sums, differences and products keep the low 32 bits. `x / 0` is 0 and `x % 0` is x; `/` rounds towards zero, and `%` has the
+/// sign of x. `L` is the type of its literals, `i32` or `u32`: `i * 2 + 1`.
 pub trait IntegerNumber<L>:
     Carried
     + Add<Output = Self>
@@ -22,54 +22,54 @@ pub trait IntegerNumber<L>:
     + Div<L, Output = Self>
     + Rem<L, Output = Self>
 {
-    /// Yes or no.
+    /// The type of comparisons.
     type Choice: Choice;
 
     /// A constant.
     fn constant(value: L) -> Self;
-    /// Whether self < other.
+    /// self < other.
     fn less(self, other: Self) -> Self::Choice;
-    /// Whether self ≤ other.
+    /// self ≤ other.
     fn at_most(self, other: Self) -> Self::Choice;
-    /// Whether self = other.
+    /// self = other.
     fn equals(self, other: Self) -> Self::Choice;
-    /// `yes` where `choice`, else `no`.
+    /// `yes` if `choice` is true, else `no`.
     fn select(choice: Self::Choice, yes: Self, no: Self) -> Self;
-    /// The smaller one.
+    /// The lesser of the two.
     fn least(self, other: Self) -> Self;
-    /// The larger one.
+    /// The greater of the two.
     fn greatest(self, other: Self) -> Self;
-    /// The bits that both have.
+    /// Bitwise and.
     fn bit_and(self, other: Self) -> Self;
-    /// The bits that one of them has.
+    /// Bitwise or.
     fn bit_or(self, other: Self) -> Self;
-    /// The bits that just one of them has.
+    /// Bitwise exclusive or.
     fn bit_xor(self, other: Self) -> Self;
-    /// Shifted by `bits` mod 32 to the left.
+    /// Shifts left by `bits` mod 32.
     fn shifted_left(self, bits: u32) -> Self;
-    /// Shifted by `bits` mod 32 to the right; a signed one keeps its sign.
+    /// Shifts right by `bits` mod 32. A signed integer keeps its sign.
     fn shifted_right(self, bits: u32) -> Self;
 
-    /// self mod n, from 0 to n − 1, for n > 0: a neighbour on a torus is `(i - 1).wrapped(n)`. self ≥ −n is expected.
+    /// self mod n, from 0 to n − 1, if n > 0 and self ≥ −n. A neighbour on a torus is `(i - 1).wrapped(n)`.
     #[inline(always)]
     fn wrapped(self, n: Self) -> Self {
         (self % n + n) % n
     }
 }
 
-/// A number as a point keeps it: bits on the CPU, the name of a result in a recording.
+/// A number as a point stores it: bits on the CPU, the name of a result in a recording.
 pub trait Carries<Raw> {
-    /// The number that is kept so.
+    /// The number with this stored form.
     fn from_raw(raw: Raw) -> Self;
-    /// How it is kept.
+    /// Its stored form.
     fn raw(self) -> Raw;
 }
 
-/// A number of the CPU.
+/// A number on the CPU.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Plain<T>(pub T);
 
-/// Yes or no on the CPU.
+/// A choice on the CPU.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PlainChoice(pub bool);
 

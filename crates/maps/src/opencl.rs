@@ -1,5 +1,5 @@
-//! The recorded body of a map as an OpenCL C kernel: what stands around the body is the schedule. Operations on real numbers are written as in kernel
-//! bodies (`lanefield::body::text`). Counterparts: `cl/map.clh`, `plain_point.rs`.
+//! The OpenCL C kernel of a recorded map: the schedule is the code around the body. Operations on real numbers are written as in kernel functions
+//! (`lanefield::body::text`). Counterparts: `cl/map.clh`, `plain_point.rs`.
 
 use std::fmt::Write as _;
 
@@ -15,18 +15,18 @@ use super::program::{BLOCK_DIMENSIONS, PointLanguage};
 use super::role::{Fold, MapRole, of_fold};
 use super::write::{Writer, atomic, delinearised};
 
-/// What stands around a body.
+/// How a kernel goes through the points.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Walk {
-    /// A work-item has so many points in each of the device's dimensions, or a group has one block.
+    /// Each work-item computes a tile with these extents in the device's dimensions, or each work-group computes one block.
     Each([usize; BLOCK_DIMENSIONS]),
-    /// Work-items, or groups, go through points, or blocks, in strides of the whole launch.
+    /// Work-items, or work-groups, loop over points, or blocks, in strides of the whole launch.
     Strides,
-    /// Groups fetch their next points, or blocks.
+    /// Work-groups fetch their next points, or blocks, from a queue.
     Queue,
 }
 
-/// How a kernel is written.
+/// The form in which a kernel is written.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 #[allow(missing_docs, reason = "the names say what they are")]
 pub struct Form {
@@ -34,14 +34,14 @@ pub struct Form {
     pub rank: usize,
     /// Whether indices are compared with the extents of their arrays.
     pub guarded: bool,
-    /// Arrays of which it is noted who writes an element.
+    /// Arrays for which the kernel notes which point writes an element.
     pub tracked: Vec<usize>,
 }
 
 /// The OpenCL C text of a map.
 ///
 /// # Errors
-/// [`BodyError::Unsupported`].
+/// [`BodyError::Unsupported`]
 pub fn kernel_text(map: &MapKernel, program: &Program<PointLanguage>, form: &Form) -> Result<String, BodyError> {
     let (named, needs) = (Names(map), &program.needs);
     let of_blocks = needs.is_of_blocks();
@@ -99,7 +99,7 @@ pub fn kernel_text(map: &MapKernel, program: &Program<PointLanguage>, form: &For
     Ok(text)
 }
 
-/// The arguments of a kernel: those of the body and the index space, then what the schedule, sums and guards need.
+/// The arguments of a kernel: those of the body, the extents of the index space, then what the schedule, sums and guards need.
 fn arguments(named: Names<'_>, form: &Form, sums: &[usize]) -> Vec<String> {
     let of_body = named.declared(Dialect::OpenCl, form.rank, &[]);
     let mut declared: Vec<String> = of_body.into_iter().map(|(declared, _)| declared).collect();
@@ -137,7 +137,7 @@ impl Frame {
     }
 }
 
-/// What stands around a body: it gives `i0` … and, where it is asked for, `point`, the number of the point.
+/// The code around a body. It defines `i0` …, and `point`, the number of the point, if that is used.
 fn frame(form: &Form, of_blocks: bool) -> Frame {
     let mut frame = Frame { begin: String::new(), end: String::new(), depth: 0 };
     let rank = form.rank;

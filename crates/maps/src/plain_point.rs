@@ -1,5 +1,5 @@
-//! A point on the CPU: a body on plain numbers, the threads of a block one after the other. Arrays are atomic integers, read and written without order,
-//! so that a body that lets points write one element is an error and not undefined.
+//! A point on the CPU: runs a body on plain numbers, and the threads of a block one after the other. Arrays are atomic integers with relaxed order:
+//! if a body lets two points write one element, that is an error and not undefined behaviour.
 
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
@@ -16,9 +16,9 @@ use super::role::{Beyond, Fold, MOST_DIMENSIONS, MapRole, MemoryPlace, folded, i
 /// The numbers of an array on the CPU.
 #[derive(Debug)]
 pub enum HostNumbers {
-    /// Numbers of 32 bits.
+    /// 32-bit numbers.
     Short(Vec<AtomicU32>),
-    /// Numbers of 64 bits.
+    /// 64-bit numbers.
     Long(Vec<AtomicU64>),
 }
 
@@ -39,7 +39,7 @@ impl HostNumbers {
         }
     }
 
-    /// Changes a number of 32 bits, which others may change at the same time.
+    /// Changes a 32-bit number atomically.
     fn change(&self, element: usize, by: impl Fn(u32) -> u32) {
         if let Self::Short(numbers) = self
             && let Some(number) = numbers.get(element)
@@ -50,33 +50,31 @@ impl HostNumbers {
     }
 }
 
-/// What all points of a call share.
+/// Data that all points of a call share.
 #[derive(Debug)]
 pub struct HostCall<'a> {
     pub(super) program: &'a Program<PointLanguage>,
     pub(super) roles: &'static [MapRole],
     pub(super) range: &'a [usize],
-    /// Threads of a block.
     pub(super) threads: usize,
     pub(super) arrays: Vec<Option<&'a HostNumbers>>,
     pub(super) extents: Vec<&'a [usize]>,
-    /// From row to row of each array.
+    /// The pitch of each array.
     pub(super) pitches: Vec<usize>,
     pub(super) scalars: Vec<u64>,
-    /// Of arrays of which it is noted who writes an element: who did, from 1 on.
+    /// For arrays whose writers are noted: the writer of each element, counted from 1.
     pub(super) owners: Vec<Option<Vec<AtomicU32>>>,
     pub(super) beyond: Vec<AtomicU32>,
     pub(super) conflicts: Vec<AtomicU32>,
 }
 
-/// What is known of a point, or of a block, while its body runs.
+/// The state of a point, or of a block, while its body runs.
 #[derive(Debug)]
 pub struct BlockState {
     index: Cell<[i32; MOST_DIMENSIONS]>,
     number: Cell<u64>,
-    /// The number of the thread in its block.
     thread: Cell<usize>,
-    /// Local arrays and registers that the body asked for so far.
+    /// The number of local arrays and registers that the body has declared so far.
     locals_taken: Cell<usize>,
     registers_taken: Cell<usize>,
     locals: RefCell<Vec<Vec<u64>>>,
@@ -128,7 +126,7 @@ impl<'a> PlainPoint<'a> {
         Self { call, state }
     }
 
-    /// The element of an index, if there is one, where rows are a pitch apart.
+    /// The element at an index, if it is in range, in an array with this pitch.
     #[inline(always)]
     fn element(extents: &[usize], pitch: usize, index: &[u64]) -> Option<usize> {
         let mut element = 0;
@@ -143,19 +141,19 @@ impl<'a> PlainPoint<'a> {
         Some(element)
     }
 
-    /// The same where one row follows on another.
+    /// As [`element`], without padding between rows.
     #[inline(always)]
     fn element_of_room(extents: &[usize], index: &[u64]) -> Option<usize> {
         Self::element(extents, extents.last().copied().unwrap_or(1), index)
     }
 
-    /// The element of an array.
+    /// The element of an array at an index.
     #[inline(always)]
     fn element_of(&self, argument: usize, index: &[u64]) -> Option<usize> {
         Self::element(self.call.extents[argument], self.call.pitches[argument], index)
     }
 
-    /// The element of an index in a place; of registers those of this thread.
+    /// The element at an index of a place. Registers are those of this thread.
     #[inline(always)]
     fn element_in(&self, place: MemoryPlace, index: &[u64]) -> Option<usize> {
         match place {

@@ -1,4 +1,4 @@
-//! A point of an index space, and what the arguments of a map give at it. Counterpart for lattice sites: `reference/src/body/site.rs`.
+//! A point of an index space, and the arguments of a map at this point. Counterpart for lattice sites: `reference/src/body/site.rs`.
 
 use std::marker::PhantomData;
 
@@ -10,54 +10,54 @@ use lanefield_reference::extreme::Extreme;
 use super::number::{Carries, IntegerNumber};
 use super::role::{Beyond, Fold, MapRole, MemoryPlace, Use};
 
-/// A point of an index space of 1 to 6 dimensions. With [`Self::threads`] in its body it is a block of points: a work-group.
+/// A point of an index space of 1 to 6 dimensions. If its body uses [`Self::threads`], a point is a block of threads: a work-group.
 pub trait Point: Copy {
-    /// How numbers are kept.
+    /// How numbers are stored.
     type Raw: Copy;
-    /// Real numbers of 32 bits.
+    /// 32-bit real numbers.
     type F32: RealNumber<Choice = Self::Choice, Double = Self::F64> + Carries<Self::Raw>;
-    /// Real numbers of 64 bits.
+    /// 64-bit real numbers.
     type F64: RealNumber<Choice = Self::Choice, Double = Self::F64> + Carries<Self::Raw>;
-    /// Signed integers, and indices.
+    /// 32-bit signed integers, for example indices.
     type I32: IntegerNumber<i32, Choice = Self::Choice> + Carries<Self::Raw>;
-    /// Unsigned integers.
+    /// 32-bit unsigned integers.
     type U32: IntegerNumber<u32, Choice = Self::Choice> + Carries<Self::Raw>;
-    /// Yes or no.
+    /// The type of comparisons.
     type Choice: Choice;
 
-    /// Its index, the last component of which changes fastest.
+    /// The index of the point. Its last component changes fastest.
     fn index<const D: usize>(self) -> [Self::I32; D];
     /// The extent of the index space in a dimension.
     fn range(self, dimension: usize) -> Self::I32;
 
-    /// A thread-block map: does this for each index of a block of threads, at once. Where the extents are less than those of another such map in the
-    /// body, as many threads as are needed work and the others wait. All of them are done before what follows begins.
+    /// A thread-block map: the threads of a block run `work` at once, one for each index. If another thread-block map of the body has larger
+    /// extents, only the threads that are needed work, and the others wait. All of them finish before the code after the call begins.
     fn threads<const D: usize>(self, extents: [usize; D], work: impl FnMut([Self::I32; D]));
-    /// Local memory of a block, which its threads share. What it holds at first is not said.
+    /// Local memory of a block, shared by its threads. It is not initialised.
     fn local<T: Element, const D: usize>(self, extents: [usize; D]) -> Local<Self, T, D>;
-    /// So many registers of each thread, which hold 0 at first, and keep what they hold from one thread-block map to the next.
+    /// `count` registers of each thread. They are initialised to 0, and keep their values from one thread-block map to the next.
     fn register<T: Element>(self, count: usize) -> Register<Self, T>;
-    /// Does this where `choice`.
+    /// Does `work` if `choice` is true.
     fn when(self, choice: Self::Choice, work: impl FnOnce());
-    /// Makes `turns` turns, none if it is not positive, and hands from one to the next what each returns.
+    /// Calls `turn` `turns` times, or never if that is not positive. Each turn receives the value that the last one returned, the first `initial`.
     fn repeat<T: Carried>(self, turns: Self::I32, initial: T, turn: impl FnMut(Self::I32, T) -> T) -> T;
-    /// A barrier across all points does not exist: a launch of this body is refused, and says what to do.
+    /// A barrier across all points does not exist. A launch of a body that calls this is refused with an error that says what to do instead.
     fn grid_barrier(self);
 
-    /// An integer as a real number, rounded to nearest even.
+    /// Converts an integer to f32, rounding to nearest even.
     fn real(self, x: Self::I32) -> Self::F32;
-    /// An integer as a double, exactly.
+    /// Converts an integer to f64, exactly.
     fn double(self, x: Self::I32) -> Self::F64;
-    /// A double, rounded to nearest even.
+    /// Rounds a double to f32, to nearest even.
     fn rounded(self, x: Self::F64) -> Self::F32;
-    /// The integer part; 0 of what is no number, the nearest integer of 32 bits of what is too large.
+    /// The integer part. NaN becomes 0, and numbers that are too large become the nearest 32-bit integer.
     fn truncated(self, x: Self::F32) -> Self::I32;
-    /// The same bits, unsigned.
+    /// The same 32 bits as an unsigned integer.
     fn unsigned(self, x: Self::I32) -> Self::U32;
-    /// The same bits, signed.
+    /// The same 32 bits as a signed integer.
     fn signed(self, x: Self::U32) -> Self::I32;
 
-    /// The extent of an array.
+    /// The extent of an array in a dimension.
     #[doc(hidden)]
     fn extent(self, argument: usize, dimension: usize) -> Self::I32;
     #[doc(hidden)]
@@ -76,31 +76,31 @@ pub trait Point: Copy {
     fn copy(self, copy: Copied<'_, Self::Raw>);
 }
 
-/// A copy between global and local memory by all threads of a block.
+/// A copy between device memory and local memory by all threads of a block.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub struct Copied<'a, Raw> {
-    /// The local array.
+    /// The number of the local array.
     pub local: usize,
-    /// The array in global memory.
+    /// The array in device memory.
     pub argument: usize,
-    /// The first index there.
+    /// The first index of the copy in the array.
     pub origin: &'a [Raw],
-    /// Whether it goes to local memory.
+    /// Whether the copy is to local memory.
     pub inward: bool,
-    /// Whether the device is asked to copy by itself.
+    /// Whether to use `async_work_group_copy`.
     pub asynchronous: bool,
 }
 
-/// An argument of a map, by its number.
+/// An argument of a map, identified by its number.
 pub trait Argument<P> {
-    /// Its role.
+    /// The role of the argument.
     const ROLE: MapRole;
-    /// The argument of this number, at this point.
+    /// The argument with this number, at this point.
     fn at_point(point: P, number: usize) -> Self;
 }
 
-/// Arguments of a map, and memory that its body asks for: each is its number, at a point.
+/// Arguments of a map, and memory that its body declares: each is a number and a point.
 macro_rules! handles {
     ($($(#[$doc:meta])+ $name:ident<P $(, $T:ident $(, const $D:ident: usize)?)?>;)+) => {$(
         $(#[$doc])+
@@ -123,21 +123,21 @@ macro_rules! handles {
 handles! {
     /// An array that is read.
     Read<P, T, const D: usize>;
-    /// An array that is written, each element by at most one point.
+    /// An array that is written. At most one point writes each element.
     Write<P, T, const D: usize>;
-    /// An array that is read and written, each element by at most one point.
+    /// An array that is read and written. At most one point writes each element.
     Update<P, T, const D: usize>;
-    /// An array of integers, an element of which several points may change.
+    /// An array of integers whose elements several points may change.
     Accumulate<P, T, const D: usize>;
-    /// A number of the call.
+    /// A number that the call passes.
     Scalar<P, T>;
-    /// The exact sum of doubles of all points, rounded once.
+    /// The exact sum of a double of all points, rounded once.
     ExactSum<P>;
-    /// The sum of integers of all points, modulo 2³².
+    /// The sum of an integer of all points, modulo 2³².
     IntegerSum<P, T>;
-    /// The least of numbers of all points, in the order −∞ … −0, +0 … +∞, and NaN if one of them is NaN. Of none it is +∞, or the greatest integer.
+    /// The least number of all points, in the order −∞ … −0, +0 … +∞; NaN if one of them is NaN. Over no points it is +∞, or the greatest integer.
     Least<P, T>;
-    /// The greatest of numbers of all points, as [`Least`]. Of none it is −∞, or the least integer.
+    /// The greatest number of all points, as for [`Least`]. Over no points it is −∞, or the least integer.
     Greatest<P, T>;
     /// Local memory of a block.
     Local<P, T, const D: usize>;
@@ -172,7 +172,7 @@ arguments! {
 macro_rules! with_extents {
     ($($name:ident: $Bound:ident;)+) => {$(
         impl<P: Point, T: $Bound, const D: usize> $name<P, T, D> {
-            /// Its extent in a dimension.
+            /// The extent in a dimension.
             #[inline(always)]
             pub fn extent(self, dimension: usize) -> P::I32 {
                 self.point.extent(self.number, dimension)
@@ -190,13 +190,13 @@ fn raws<P: Point, const D: usize>(index: [P::I32; D]) -> [P::Raw; D] {
 macro_rules! readable {
     ($($name:ident)+) => {$(
         impl<P: Point, T: Element, const D: usize> $name<P, T, D> {
-            /// The element of an index. One beyond the ends of the array makes the launch fail: before it begins where that can be seen then,
-            /// else afterwards; no memory but the array's is touched.
+            /// The element at an index. If the index is out of range, the launch fails: before it begins if that is known, otherwise at its end.
+            /// Only memory of the array is touched.
             #[inline(always)]
             pub fn at(self, index: [P::I32; D]) -> T::Number<P> {
                 self.load(index, Beyond::Error)
             }
-            /// The element of an index, or `value` where there is none.
+            /// The element at an index, or `value` if it is out of range.
             #[inline(always)]
             pub fn at_or(self, index: [P::I32; D], value: T::Number<P>) -> T::Number<P> {
                 self.load(index, Beyond::Instead(Some(value.raw())))
@@ -213,12 +213,12 @@ readable!(Read Update);
 macro_rules! writable {
     ($($name:ident)+) => {$(
         impl<P: Point, T: Element, const D: usize> $name<P, T, D> {
-            /// Writes the element of an index. One beyond the ends of the array is as for reading.
+            /// Writes the element at an index. An index out of range is an error, as in [`Read::at`].
             #[inline(always)]
             pub fn write(self, index: [P::I32; D], value: T::Number<P>) {
                 self.point.store(MemoryPlace::Argument(self.number), &raws::<P, D>(index), value.raw(), Beyond::Error);
             }
-            /// The same, and nothing where there is no such element.
+            /// Writes the element at an index. If it is out of range, nothing is written.
             #[inline(always)]
             pub fn write_inside(self, index: [P::I32; D], value: T::Number<P>) {
                 let beyond = Beyond::Instead(None);
@@ -230,17 +230,17 @@ macro_rules! writable {
 writable!(Write Update);
 
 impl<P: Point, T: IntegerElement, const D: usize> Accumulate<P, T, D> {
-    /// Adds to an element.
+    /// Adds `value` to an element.
     #[inline(always)]
     pub fn add(self, index: [P::I32; D], value: T::Number<P>) {
         self.fold(Fold::Sum, index, value);
     }
-    /// Makes an element the lesser one of itself and `value`.
+    /// Replaces an element by `value` if that is less.
     #[inline(always)]
     pub fn least(self, index: [P::I32; D], value: T::Number<P>) {
         self.fold(Fold::Extreme(Extreme::Least), index, value);
     }
-    /// Makes an element the greater one of itself and `value`.
+    /// Replaces an element by `value` if that is greater.
     #[inline(always)]
     pub fn greatest(self, index: [P::I32; D], value: T::Number<P>) {
         self.fold(Fold::Extreme(Extreme::Greatest), index, value);
@@ -252,7 +252,7 @@ impl<P: Point, T: IntegerElement, const D: usize> Accumulate<P, T, D> {
 }
 
 impl<P: Point, T: Element> Scalar<P, T> {
-    /// The number.
+    /// The value of the number.
     #[inline(always)]
     pub fn get(self) -> T::Number<P> {
         Carries::from_raw(self.point.scalar(T::KIND, self.number))
@@ -260,7 +260,7 @@ impl<P: Point, T: Element> Scalar<P, T> {
 }
 
 impl<P: Point> ExactSum<P> {
-    /// Adds a term.
+    /// Adds a term to the sum.
     #[inline(always)]
     pub fn add(self, term: P::F64) {
         self.point.add_exactly(self.number, term);
@@ -281,45 +281,45 @@ macro_rules! folds {
 
 folds! {
     IntegerSum: IntegerElement,
-    /// Adds a term.
+    /// Adds a term to the sum.
     add;
     Least: OrderedElement,
-    /// Takes a number in.
+    /// Includes a number.
     take;
     Greatest: OrderedElement,
-    /// Takes a number in.
+    /// Includes a number.
     take;
 }
 
 impl<P: Point, T: Element, const D: usize> Local<P, T, D> {
-    /// An element.
+    /// The element at an index.
     #[inline(always)]
     pub fn at(self, index: [P::I32; D]) -> T::Number<P> {
         let place = MemoryPlace::Local(self.number);
         Carries::from_raw(self.point.load(T::KIND, place, &raws::<P, D>(index), Beyond::Error))
     }
 
-    /// Writes an element.
+    /// Writes the element at an index.
     #[inline(always)]
     pub fn write(self, index: [P::I32; D], value: T::Number<P>) {
         self.point.store(MemoryPlace::Local(self.number), &raws::<P, D>(index), value.raw(), Beyond::Error);
     }
 
-    /// Fills it from an array, from `origin` on, with 0 where that has no elements. All threads of the block copy together: it stands outside of
-    /// thread-block maps, and is done before the next one begins.
+    /// Fills the local memory from an array, starting at index `origin` of the array. Elements out of range become 0. All threads of the block copy
+    /// together: call it outside of thread-block maps. It is done before the next thread-block map begins.
     #[inline(always)]
     pub fn copy_from(self, array: Read<P, T, D>, origin: [P::I32; D]) {
         self.copied(array.number, origin, true, false);
     }
 
-    /// The same, by `async_work_group_copy` where all of it lies in the array: the device may copy by itself, and what stands up to the next
-    /// thread-block map is done meanwhile.
+    /// As [`Self::copy_from`], with `async_work_group_copy` if the copy is entirely within the array: the device may copy in the background, while
+    /// the block does what comes before the next thread-block map.
     #[inline(always)]
     pub fn copy_from_asynchronously(self, array: Read<P, T, D>, origin: [P::I32; D]) {
         self.copied(array.number, origin, true, true);
     }
 
-    /// Writes it to an array, from `origin` on, as far as that has elements.
+    /// Copies the local memory to an array, starting at index `origin` of the array. Elements out of range are not written.
     #[inline(always)]
     pub fn copy_to(self, array: Write<P, T, D>, origin: [P::I32; D]) {
         self.copied(array.number, origin, false, false);
@@ -333,7 +333,7 @@ impl<P: Point, T: Element, const D: usize> Local<P, T, D> {
 }
 
 impl<P: Point, T: IntegerElement, const D: usize> Local<P, T, D> {
-    /// Adds to an element, which several threads may do at once.
+    /// Adds `value` to an element. Several threads may do so at once.
     #[inline(always)]
     pub fn add(self, index: [P::I32; D], value: T::Number<P>) {
         self.point.fold_at(T::KIND, MemoryPlace::Local(self.number), Fold::Sum, &raws::<P, D>(index), value.raw());
@@ -341,45 +341,45 @@ impl<P: Point, T: IntegerElement, const D: usize> Local<P, T, D> {
 }
 
 impl<P: Point, T: Element> Register<P, T> {
-    /// What a register of this thread holds.
+    /// The value of a register of this thread.
     #[inline(always)]
     pub fn get(self, index: P::I32) -> T::Number<P> {
         Carries::from_raw(self.point.load(T::KIND, MemoryPlace::Register(self.number), &[index.raw()], Beyond::Error))
     }
 
-    /// Has a register of this thread hold `value`.
+    /// Sets a register of this thread to `value`.
     #[inline(always)]
     pub fn set(self, index: P::I32, value: T::Number<P>) {
         self.point.store(MemoryPlace::Register(self.number), &[index.raw()], value.raw(), Beyond::Error);
     }
 }
 
-/// What an array may hold.
+/// A type of array elements.
 pub trait Element: Pod + Default + PartialEq + std::fmt::Debug + Send + Sync + private::Sealed {
-    /// Its kind.
+    /// The kind of number.
     const KIND: Kind;
-    /// The number of a body that stands for it.
+    /// The type of such a number in a body.
     type Number<P: Point>: Carried + Carries<P::Raw>;
 
     /// The bits, zero-extended.
     fn bits(self) -> u64;
-    /// The number of these bits.
+    /// The number with these bits.
     fn from_bits(bits: u64) -> Self;
 }
 
-/// What several points may change at once, in no order: integers, since sums of real numbers would depend on the order in which they are taken.
+/// A number that several points may change at once, in any order. Only integers can: sums of real numbers would depend on the order.
 #[diagnostic::on_unimplemented(
     message = "a sum of `{Self}` by atomic operations has no order, and its bits would change from run to run",
     label = "expected i32 or u32",
-    note = "sum real numbers with `ExactSum<P>`, whose result no order changes"
+    note = "sum real numbers with `ExactSum<P>`, whose result does not depend on the order"
 )]
 pub trait IntegerElement: Element {}
 
-/// What has a least and a greatest, whichever comes first, in 32 bits.
+/// A 32-bit number whose least and greatest value do not depend on the order of points.
 #[diagnostic::on_unimplemented(
-    message = "the least of `{Self}` of all points is not taken: OpenCL C 1.2 has atomic operations of 32 bits alone",
+    message = "the least or greatest `{Self}` over all points is not supported: OpenCL C 1.2 has only 32-bit atomic operations",
     label = "expected i32, u32 or f32",
-    note = "a double that is rounded to f32 keeps its place: `p.rounded(x)`"
+    note = "round a double to f32, which keeps the order: `p.rounded(x)`"
 )]
 pub trait OrderedElement: Element {}
 
@@ -411,11 +411,11 @@ macro_rules! elements {
 }
 elements! { f32 F32; f64 F64; i32 I32; u32 U32; }
 
-/// The body of a map, generic in the point that it is done at.
+/// The body of a map, generic over the type of point.
 pub trait MapBody {
-    /// What its arguments are.
+    /// The roles of its arguments.
     const ROLES: &'static [MapRole];
 
-    /// What is done at a point.
+    /// Computes one point.
     fn run<P: Point>(point: P);
 }

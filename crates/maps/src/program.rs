@@ -1,5 +1,5 @@
-//! The language of maps: what a body reads and writes at a point, and what it needs. All else that a program has is that of kernel bodies
-//! (`lanefield::body::program`).
+//! The language of recorded maps: the reads and writes of a body at a point, and the resources that it needs. The rest is shared with kernel
+//! functions (`lanefield::body::program`).
 
 use lanefield::body::program::{Accesses, Id, Kind, Language, Operands};
 
@@ -29,25 +29,25 @@ pub enum PointAccess {
     Load { id: Id, kind: Kind, place: MemoryPlace, index: Vec<Id>, beyond: Beyond<Id> },
     /// Writes a number.
     Store { place: MemoryPlace, index: Vec<Id>, value: Id, beyond: Beyond<Id> },
-    /// Changes a number that others may change at the same time.
+    /// Changes a number atomically.
     FoldAt { kind: Kind, place: MemoryPlace, fold: Fold, index: Vec<Id>, value: Id },
     /// Adds to an exact sum.
     Sum { argument: usize, term: Id },
-    /// Takes an integer into a number of all points.
+    /// Includes an integer in a sum or an extreme over all points.
     Fold { argument: usize, value: Id },
     /// Sets registers to 0.
     Clear { register: usize },
-    /// Copies between global and local memory: from or to `origin` on there, and asynchronously if the device is asked to copy by itself.
+    /// Copies between device memory and local memory. `origin` is the first index in the array; `asynchronous` asks for `async_work_group_copy`.
     Copy { local: usize, argument: usize, origin: Vec<Id>, inward: bool, asynchronous: bool },
 }
 
-/// What statements stand within, beside loops.
+/// Nested statements, in addition to loops.
 #[derive(Clone, PartialEq, Debug)]
 #[allow(missing_docs, reason = "the names say what they are")]
 pub enum Scope {
-    /// What each thread of thread-block map `map` does.
+    /// What each thread of a thread-block map does.
     Threads { map: usize, extents: Vec<usize> },
-    /// What is done where a choice is yes.
+    /// What is done if a choice is true.
     When(Id),
 }
 
@@ -71,7 +71,7 @@ impl Accesses for PointAccess {
         if let Self::Load { id, .. } = self { Some(*id) } else { None }
     }
 
-    /// A read beyond the ends is an error, even of a number that nothing uses.
+    /// A read out of range is an error, even if its value is not used.
     fn has_effect(&self) -> bool {
         !matches!(self, Self::Load { beyond: Beyond::Instead(_), .. })
     }
@@ -86,7 +86,7 @@ impl Operands for Scope {
     }
 }
 
-/// Memory that a body asks for.
+/// Local memory or registers that a body declares.
 #[derive(Clone, PartialEq, Debug)]
 #[allow(missing_docs, reason = "the names say what they are")]
 pub struct Room {
@@ -95,29 +95,29 @@ pub struct Room {
 }
 
 impl Room {
-    /// Its elements.
+    /// The number of elements.
     pub fn elements(&self) -> usize {
         self.extents.iter().fold(1, |product, &extent| product.saturating_mul(extent))
     }
 
-    /// Bytes that it takes.
+    /// Its size in bytes.
     pub fn bytes(&self) -> usize {
         self.elements().saturating_mul(bytes(self.kind))
     }
 }
 
-/// What a body needs of who runs it, and what is known of it.
+/// The resources that a body needs, and known properties of it.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Needs {
-    /// Local memory.
+    /// Local memory of a block.
     pub locals: Vec<Room>,
     /// Registers of a thread.
     pub registers: Vec<Room>,
-    /// Dimensions of the index space, where the body asks for its index.
+    /// The number of dimensions of the index space, if the body uses its index.
     pub rank: Option<usize>,
-    /// Thread-block maps.
+    /// The number of thread-block maps.
     pub maps: usize,
-    /// Threads of a block in each dimension, the last of which is the fastest: the most that a thread-block map has. None where there is none.
+    /// Threads of a block in each dimension, the last of which is the fastest: the maximum over the thread-block maps, if there are any.
     pub block: Option<[usize; BLOCK_DIMENSIONS]>,
     /// An argument that is read at an index at which another point may write it.
     pub racy: Option<usize>,
@@ -129,7 +129,7 @@ impl Needs {
         self.block.is_some()
     }
 
-    /// What is taken of local memory or registers at a place.
+    /// The local memory or registers at a place.
     pub fn room(&self, place: MemoryPlace) -> Option<&Room> {
         match place {
             MemoryPlace::Argument(_) => None,
@@ -138,13 +138,13 @@ impl Needs {
         }
     }
 
-    /// Bytes of local memory that a block takes.
+    /// Bytes of local memory of a block.
     pub fn local_bytes(&self) -> usize {
         self.locals.iter().map(Room::bytes).fold(0, usize::saturating_add)
     }
 }
 
-/// The index of a point from its number, the last dimension fastest.
+/// The index of the point with this number. The last dimension changes fastest.
 pub fn index_of(mut number: u64, range: &[usize]) -> [i32; MOST_DIMENSIONS] {
     let mut index = [0; MOST_DIMENSIONS];
     for (component, &extent) in index.iter_mut().zip(range).rev() {
@@ -155,7 +155,7 @@ pub fn index_of(mut number: u64, range: &[usize]) -> [i32; MOST_DIMENSIONS] {
     index
 }
 
-/// Where it is noted that an index of a place lay beyond the ends: arguments, local memory, registers, one after the other.
+/// The number of the status word of a place, which notes an index out of range. The order is: arguments, local memory, registers.
 pub fn slot(needs: &Needs, arguments: usize, place: MemoryPlace) -> usize {
     match place {
         MemoryPlace::Argument(argument) => argument,
@@ -164,7 +164,7 @@ pub fn slot(needs: &Needs, arguments: usize, place: MemoryPlace) -> usize {
     }
 }
 
-/// How many of these there are.
+/// The number of these status words.
 pub fn slots(needs: &Needs, arguments: usize) -> usize {
     arguments + needs.locals.len() + needs.registers.len()
 }

@@ -1,4 +1,5 @@
-//! The body of a map recorded: run once with numbers that note every operation. Counterpart for lattice sites: `crates/kernels/src/body/record.rs`.
+//! Records the body of a map, by running it once with numbers that note every operation. Counterpart for lattice sites:
+//! `crates/kernels/src/body/record.rs`.
 
 use std::cell::RefCell;
 use std::ops::{Add, Div, Mul, Rem, Sub};
@@ -15,10 +16,10 @@ use super::point::{Copied, Element, Local, MapBody, Point, Register};
 use super::program::{BLOCK_DIMENSIONS, Needs, PointAccess, PointLanguage, Room, Scope};
 use super::role::{Beyond, Fold, MOST_DIMENSIONS, MemoryPlace};
 
-/// Records what a body does at a point.
+/// Records the body of a map at a point.
 ///
 /// # Errors
-/// [`BodyError`] of the map `name`.
+/// [`BodyError`], with the name of the map.
 pub fn record<B: MapBody>(name: &'static str) -> Result<Program<PointLanguage>, BodyError> {
     let (statements, Noted { refused, needs, .. }) =
         recording::recorded::<PointLanguage>(name, &|| B::run(PointRecorder))?;
@@ -30,12 +31,12 @@ pub fn record<B: MapBody>(name: &'static str) -> Result<Program<PointLanguage>, 
     Ok(program.without_unused())
 }
 
-/// What is noted of a map beside its statements.
+/// What is noted of a map, in addition to its statements.
 #[derive(Debug, Default)]
 pub struct Noted {
     /// Whether a thread-block map is open.
     in_threads: bool,
-    /// The first thing that cannot be done, and what would be right.
+    /// The first thing that was refused, and what was expected instead.
     refused: Option<(&'static str, &'static str)>,
     needs: Needs,
 }
@@ -108,7 +109,7 @@ where
     }
 }
 
-/// The point of a recording.
+/// The point with which a body is recorded.
 #[derive(Clone, Copy, Debug)]
 pub struct PointRecorder;
 
@@ -120,7 +121,7 @@ fn push(access: PointAccess) {
     recording::push::<PointLanguage>(Statement::Access(access));
 }
 
-/// Refuses what stands in something else that is open.
+/// Refuses an operation within another one that is open.
 fn refuse_within(does: &'static str, expected: &'static str) {
     if on_tape::<PointLanguage, _>(|tape| tape.is_within()) {
         noted(|noted| noted.refuse(does, expected));
@@ -129,14 +130,12 @@ fn refuse_within(does: &'static str, expected: &'static str) {
 
 fn index_space(noted: &mut Noted, rank: usize) {
     if !(1..=MOST_DIMENSIONS).contains(&rank) {
-        noted.refuse(
-            "asks for an index of no dimensions, or of more than six",
-            "take an index space of 1 to 6 dimensions",
-        );
+        noted.refuse("uses an index of no dimensions, or of more than six", "use an index space of 1 to 6 dimensions");
     }
     match noted.needs.rank {
         Some(known) if known != rank => {
-            noted.refuse("asks for indices of different numbers of dimensions", "ask for one, of all dimensions");
+            noted
+                .refuse("uses indices with different numbers of dimensions", "use a single index, with all dimensions");
         }
         _ => noted.needs.rank = Some(rank),
     }
@@ -164,7 +163,7 @@ impl Point for PointRecorder {
             }
             if !(1..=BLOCK_DIMENSIONS).contains(&D) || extents.contains(&0) {
                 noted.refuse(
-                    "has a thread-block map of no threads, or of more than three dimensions",
+                    "has a thread-block map without threads, or with more than three dimensions",
                     "give it 1 to 3 extents of at least 1",
                 );
             }
@@ -186,10 +185,10 @@ impl Point for PointRecorder {
         });
     }
     fn local<T: Element, const D: usize>(self, extents: [usize; D]) -> Local<Self, T, D> {
-        refuse_within("takes local memory within a map, a loop or a condition", "take it before");
+        refuse_within("declares local memory within a map, a loop or a condition", "declare it before");
         let number = noted(|noted| {
             if extents.contains(&0) || D == 0 {
-                noted.refuse("takes local memory of no elements", "give it extents of at least 1");
+                noted.refuse("declares local memory without elements", "give it extents of at least 1");
             }
             noted.needs.locals.push(Room { kind: T::KIND, extents: extents.to_vec() });
             noted.needs.locals.len() - 1
@@ -197,10 +196,10 @@ impl Point for PointRecorder {
         Local::new(self, number)
     }
     fn register<T: Element>(self, count: usize) -> Register<Self, T> {
-        refuse_within("takes registers within a map, a loop or a condition", "take them before");
+        refuse_within("declares registers within a map, a loop or a condition", "declare them before");
         let register = noted(|noted| {
             if count == 0 {
-                noted.refuse("takes no registers", "take at least one");
+                noted.refuse("declares 0 registers", "declare at least one");
             }
             noted.needs.registers.push(Room { kind: T::KIND, extents: vec![count] });
             noted.needs.registers.len() - 1
@@ -220,7 +219,7 @@ impl Point for PointRecorder {
     fn grid_barrier(self) {
         noted(|noted| {
             noted.refuse(
-                "asks for a barrier across all points, which OpenCL does not have: work-groups wait for nobody, and may run one after the other",
+                "asks for a barrier across all points, which OpenCL does not have: work-groups cannot wait for each other, and may run one after the other",
                 "end the map there, and launch what follows as the next one",
             );
         });

@@ -1,15 +1,15 @@
-//! What the arguments of a map are, and what is done with them: data, which bodies, programs and calls share.
+//! The roles of a map's arguments, as data that bodies, programs and calls share.
 
 use lanefield::body::program::Kind;
 use lanefield_reference::extreme::Extreme;
 
-/// The most dimensions of an index space, and of an array.
+/// The maximum number of dimensions of an index space and of an array.
 pub const MOST_DIMENSIONS: usize = 6;
 
-/// Where a number lies that is read or written.
+/// The memory that is read or written.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum MemoryPlace {
-    /// In the array that is this argument.
+    /// The array with this argument number.
     Argument(usize),
     /// In local memory.
     Local(usize),
@@ -17,17 +17,17 @@ pub enum MemoryPlace {
     Register(usize),
 }
 
-/// What is made of the numbers of several points.
+/// How numbers of several points are combined.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Fold {
     /// The sum of integers, modulo 2³².
     Sum,
-    /// One of them: the same as of bodies on lattice sites.
+    /// The greatest or the least number, as in kernel functions.
     Extreme(Extreme),
 }
 
 impl Fold {
-    /// What the operation on two numbers is called in all languages.
+    /// The name of the operation on two numbers, in all languages.
     pub const fn operation(self) -> &'static str {
         match self {
             Self::Sum => "add",
@@ -37,54 +37,55 @@ impl Fold {
     }
 }
 
-/// What is read or written beyond the ends of an array.
+/// What happens if an index is out of range.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Beyond<Raw> {
-    /// An error of the launch.
+    /// The launch fails.
     Error,
-    /// This instead; of a write nothing.
+    /// A read returns this value. A write does nothing.
     Instead(Option<Raw>),
 }
 
 impl<Raw> Beyond<Raw> {
-    /// What is read instead.
+    /// The value that a read returns instead.
     pub fn instead(&mut self) -> Option<&mut Raw> {
         if let Self::Instead(value) = self { value.as_mut() } else { None }
     }
 }
 
-/// What an argument of a map is.
+/// The role of an argument.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[allow(missing_docs, reason = "the names say what they are")]
 pub enum MapRole {
     /// An array.
     Array { kind: Kind, rank: usize, used: Use },
-    /// A number of the call.
+    /// A number that the call passes.
     Scalar(Kind),
     /// An exact sum of doubles over all points.
     ExactSum,
-    /// An integer sum over all points, or an extreme.
+    /// A sum of integers or an extreme over all points.
     Fold(Kind, Fold),
 }
 
-/// What is done with an array.
+/// How an array is used.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[allow(missing_docs, reason = "the names say what they are")]
 pub enum Use {
     Read,
     Write,
-    /// It is read and written, each element by one point.
+    /// It is read and written. One point writes each element.
     Update,
-    /// Several points change an element, by atomic operations.
+    /// Several points change an element by atomic operations.
     Accumulate,
 }
 
-/// Bytes of a number in memory.
+/// The size of a number in memory, in bytes.
 pub const fn bytes(kind: Kind) -> usize {
     if let Kind::F64 = kind { 8 } else { 4 }
 }
 
-/// What devices keep of a fold: of a real number an integer that is ordered as it is, since OpenCL C 1.2 has atomic operations on integers alone.
+/// The type in which devices store a fold. For a real number it is an integer with the same order: OpenCL C 1.2 has atomic operations only on
+/// integers.
 pub const fn of_fold(kind: Kind) -> Kind {
     if let Kind::F32 = kind { Kind::U32 } else { kind }
 }
@@ -99,7 +100,7 @@ pub fn bits_of(kind: Kind, number: f64) -> u64 {
     }
 }
 
-/// Whether bits are those of what is not a number.
+/// Whether the bits are those of a NaN.
 pub fn is_nan(kind: Kind, bits: u64) -> bool {
     match kind {
         Kind::F32 => f32::from_bits(bits as u32).is_nan(),
@@ -108,7 +109,7 @@ pub fn is_nan(kind: Kind, bits: u64) -> bool {
     }
 }
 
-/// What a fold of no numbers is: its bits.
+/// The bits of a fold over no numbers.
 pub fn identity(kind: Kind, fold: Fold) -> u32 {
     match (fold, kind) {
         (Fold::Sum, _) | (Fold::Extreme(Extreme::Greatest), Kind::U32) => 0,
@@ -119,7 +120,7 @@ pub fn identity(kind: Kind, fold: Fold) -> u32 {
     }
 }
 
-/// The fold of two numbers: its bits.
+/// The bits of the fold of two numbers.
 pub fn folded(kind: Kind, fold: Fold, a: u32, b: u32) -> u32 {
     match (fold, kind) {
         (Fold::Sum, _) => a.wrapping_add(b),
@@ -134,7 +135,7 @@ pub fn folded(kind: Kind, fold: Fold, a: u32, b: u32) -> u32 {
     }
 }
 
-/// What devices keep of the bits of a fold: of a real number the integer that `map_ordered` of `cl/map.clh` makes.
+/// The integer in which a device stores the bits of a fold. For a real number it is that of `map_ordered` in `cl/map.clh`.
 pub fn ordered(kind: Kind, bits: u32) -> u32 {
     match kind {
         Kind::F32 if bits >> 31 == 1 => !bits,
@@ -143,7 +144,7 @@ pub fn ordered(kind: Kind, bits: u32) -> u32 {
     }
 }
 
-/// The bits of a fold from what a device kept. Beyond the integers of both infinities there is NaN.
+/// The bits of a fold from the integer that a device stored. Integers beyond those of the infinities are NaN.
 pub fn unordered(kind: Kind, integer: u32) -> u32 {
     match kind {
         Kind::F32

@@ -1,4 +1,4 @@
-//! Maps as tools see them: the program of `lanefield_cli::toolbox` compares, times, tunes and translates them.
+//! Maps as tools use them: the program of `lanefield_cli::toolbox` compares, times, tunes and translates them.
 
 use lanefield::backend::opencl::expand_with;
 use lanefield::backend::{BackendError, Cpu};
@@ -17,9 +17,9 @@ use super::program::PointLanguage;
 use super::role::MapRole;
 use super::trial::{MapComparison, Trial, compare, ways};
 
-/// The key of the numbers on which maps are timed.
+/// The key of the random numbers on which maps are timed.
 const KEY: u64 = 1;
-/// Work-items of a group on the CPU reference, which has none.
+/// The greatest work-group size on the CPU reference, which does not have work-groups.
 const ANY_GROUP: usize = 1024;
 
 fn failed(error: MapError) -> BackendError {
@@ -38,12 +38,12 @@ impl MapKernel {
         ways(self, self.cases.last().map_or(0, |case| case.range.len()), most_items)
     }
 
-    /// Dimensions of the index space that it is written for.
+    /// The number of dimensions of the index space for which the source is written.
     fn rank(&self, program: &Program<PointLanguage>) -> usize {
         program.needs.rank.or(self.cases.last().map(|case| case.range.len())).unwrap_or(1)
     }
 
-    /// OpenCL C with all that it includes, for a work-item a point, or a group a block.
+    /// The OpenCL C source with everything that it includes, for one work-item for each point, or one work-group for each block.
     fn opencl(&self) -> Result<String, EmitError> {
         let program = self.program()?;
         let (tile, block) = (self.options.tile, self.options.block.or(program.needs.block));
@@ -78,7 +78,7 @@ impl MapKernel {
     }
 }
 
-/// Its last case is the one that is timed.
+/// The last case is the one that is timed.
 impl IndexKernel for MapKernel {
     fn name(&'static self) -> &'static str {
         self.name
@@ -134,12 +134,12 @@ impl IndexKernel for MapKernel {
         }
         if let Some(&argument) = bounds.tracked.first() {
             remarks.push(format!(
-                "each write to {} is an atomic operation more, which finds elements that two points write: index it by the point, one to one",
+                "each write to {} needs one more atomic operation, to detect elements that two points write: give each point its own elements",
                 self.names[argument]
             ));
         }
         if self.roles.iter().any(|role| matches!(role, MapRole::ExactSum | MapRole::Fold(..))) {
-            remarks.push("the host waits for the numbers that the map makes".to_owned());
+            remarks.push("the host waits for the numbers that the map returns".to_owned());
         }
         Ok(remarks)
     }

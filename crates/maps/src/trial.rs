@@ -1,4 +1,4 @@
-//! Maps tried on their cases: on the CPU, and on a device in every schedule and in several blocks, whose bits are compared.
+//! Runs maps on their cases: on the CPU, and on a device in every schedule and with several block sizes, and compares the bits.
 
 use std::fmt;
 use std::ops::Range;
@@ -22,14 +22,14 @@ pub struct Trial<B: MapBackend + ?Sized> {
     arrays: Vec<Option<HeldArray<B::Numbers>>>,
 }
 
-/// An array of a case: its numbers, and what they were at first.
+/// An array of a case, with its initial numbers.
 #[derive(Debug)]
 struct HeldArray<N> {
     numbers: N,
     first: Vec<u8>,
 }
 
-/// What a case of a map gives: the bytes of each array that is written, and the bits of the numbers that it makes.
+/// The results of a case: the bytes of each array that is written, and the bits of the numbers that the map returns.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Results {
     arrays: Vec<Option<Vec<u8>>>,
@@ -37,10 +37,10 @@ pub struct Results {
 }
 
 impl<B: MapBackend + ?Sized> Trial<B> {
-    /// The arguments of a case, on a backend.
+    /// Creates the arguments of a case on a backend.
     ///
     /// # Errors
-    /// [`MapError::Case`] of a case that the map does not take; what the backend reports.
+    /// [`MapError::Case`] if the case does not match the map, and errors of the backend.
     pub fn new(map: &'static MapKernel, number: usize, key: u64, backend: &B) -> Result<Self, MapError> {
         let refused = |what: String| MapError::Case { map: map.name, what };
         let case = *map.cases.get(number).ok_or_else(|| refused("it has no case: add `case(range = …)`".to_owned()))?;
@@ -57,7 +57,7 @@ impl<B: MapBackend + ?Sized> Trial<B> {
             };
             if extents.len() != *rank || within.is_empty() {
                 let name = map.names[argument];
-                return Err(refused(format!("{name} is an array of {rank} dimensions, and was given {given:?}")));
+                return Err(refused(format!("{name} is an array of {rank} dimensions, but the case has {given:?}")));
             }
             let elements = elements(extents)?;
             let seed = key ^ (number as u64) << 40 ^ (argument as u64) << 48;
@@ -69,10 +69,10 @@ impl<B: MapBackend + ?Sized> Trial<B> {
         Ok(Self { map, case, arrays })
     }
 
-    /// Runs the map on what the arrays hold.
+    /// Runs the map on the current contents of the arrays.
     ///
     /// # Errors
-    /// As every launch.
+    /// Those of every launch.
     pub fn launch(&self, backend: &B, options: MapOptions) -> Result<Vec<u64>, MapError> {
         let mut call = MapCall::new(self.map);
         for ((role, given), array) in self.map.roles.iter().zip(self.case.arguments).zip(&self.arrays) {
@@ -99,10 +99,10 @@ impl<B: MapBackend + ?Sized> Trial<B> {
         bounds(program, bounds::Given { range: self.case.range, extents: &extents, scalars: &scalars })
     }
 
-    /// Runs the map on what the arrays held at first, and returns what comes of it.
+    /// Resets the arrays to their initial numbers, runs the map, and returns the results.
     ///
     /// # Errors
-    /// As every launch.
+    /// Those of every launch.
     pub fn run(&mut self, backend: &B, options: MapOptions) -> Result<Results, MapError> {
         for HeldArray { numbers, first } in self.arrays.iter_mut().flatten() {
             backend.write_numbers(numbers, first)?;
@@ -122,7 +122,7 @@ impl<B: MapBackend + ?Sized> Trial<B> {
         Ok(Results { arrays, numbers })
     }
 
-    /// Bytes that the map moves at least: each array once, and one that is read and written twice.
+    /// The least number of bytes that the map moves: each array once, or twice if it is read and written.
     pub fn bytes(&self) -> u64 {
         let times =
             |role: &MapRole| 1 + u64::from(matches!(role, MapRole::Array { used: Use::Update | Use::Accumulate, .. }));
@@ -135,7 +135,7 @@ fn is_written(role: &MapRole) -> bool {
     matches!(role, MapRole::Array { used: Use::Write | Use::Update | Use::Accumulate, .. })
 }
 
-/// Random numbers as bytes: of both signs and many sizes, here and there −0 or subnormal.
+/// Random numbers as bytes: of both signs and many magnitudes, some of them −0 or subnormal.
 fn drawn(kind: Kind, elements: usize, seed: u64, within: &Range<i64>) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(elements * role::bytes(kind));
     for element in 0..elements as u64 {
@@ -160,7 +160,7 @@ fn drawn(kind: Kind, elements: usize, seed: u64, within: &Range<i64>) -> Vec<u8>
     bytes
 }
 
-/// The ways in which a map can be launched on a device of such groups: every schedule, and blocks and tiles of several shapes.
+/// The ways to launch a map on a device with this work-group limit: every schedule, and several shapes of blocks and tiles.
 pub fn ways(map: &MapKernel, dimensions: usize, most_items: usize) -> Vec<MapOptions> {
     let own = map.options;
     let mut ways = vec![own];
@@ -194,18 +194,18 @@ pub fn ways(map: &MapKernel, dimensions: usize, most_items: usize) -> Vec<MapOpt
     ways
 }
 
-/// A case whose bits differ on two backends, or in two ways to launch it.
+/// A case whose bits differ between two backends, or between two ways to launch it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct MapMismatch {
-    /// The map.
+    /// The name of the map.
     pub map: &'static str,
-    /// The number of its case.
+    /// The number of the case.
     pub case: usize,
-    /// How it was launched.
+    /// The options of the launch.
     pub options: MapOptions,
-    /// What differs: an argument, and which of its elements, or a number.
+    /// What differs: an element of an argument, or a number that the map returns.
     pub what: String,
-    /// The bits that were expected, and those that were found.
+    /// The expected bits, then the actual ones.
     pub bits: [u64; 2],
 }
 
@@ -216,21 +216,21 @@ impl fmt::Display for MapMismatch {
     }
 }
 
-/// What comes of comparing a map.
+/// The result of comparing a map.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct MapComparison {
-    /// Launches that were compared.
+    /// The number of launches that were compared.
     pub launches: usize,
-    /// Numbers that were compared.
+    /// The number of array elements and results that were compared.
     pub numbers: u64,
-    /// The first number that differs in each launch where one does.
+    /// The first difference of each launch that has one.
     pub mismatches: Vec<MapMismatch>,
 }
 
-/// Compares all cases of a map on a backend, in every way to launch it, with the CPU. An error that both report alike is no difference.
+/// Compares all cases of a map on a backend with the CPU, in every way to launch it. If both report the same error, they agree.
 ///
 /// # Errors
-/// What the CPU reports of the map as it is launched usually; what the backend alone reports.
+/// An error that the CPU reports for the default launch, or one that only the backend reports.
 pub fn compare<B: MapBackend>(
     map: &'static MapKernel,
     key: u64,
@@ -277,7 +277,7 @@ impl Results {
         (of_arrays + self.numbers.len()) as u64
     }
 
-    /// The first number that differs: what it is, and the bits of both. Any NaN equals any other.
+    /// The first number that differs: its description, and the bits of both. Any NaN equals any other.
     fn mismatch(&self, other: &Self, map: &MapKernel) -> Option<(String, [u64; 2])> {
         for ((argument, kind, ours), (_, _, theirs)) in self.arrays(map).zip(other.arrays(map)) {
             let numbers = |bytes: &[u8]| -> Vec<u64> { bytes.chunks_exact(role::bytes(kind)).map(bits_of).collect() };
@@ -290,7 +290,7 @@ impl Results {
             }
         }
         let made = self.numbers.iter().zip(&other.numbers).position(|(ours, theirs)| ours != theirs)?;
-        Some((format!("number {made} that it makes"), [self.numbers[made], other.numbers[made]]))
+        Some((format!("number {made} that it returns"), [self.numbers[made], other.numbers[made]]))
     }
 }
 

@@ -1,5 +1,5 @@
-//! The body of a map in any dialect: reads and writes of arrays, local memory and registers, threads and their barriers. What stands around it is the
-//! schedule of OpenCL C (`opencl.rs`), or the loop of C and the grid of CUDA and HIP (`c.rs`). Counterpart: `plain_point.rs`.
+//! Writes the body of a map in any dialect: reads and writes of arrays, local memory and registers, threads and their barriers. The code around it
+//! is the schedule in OpenCL C (`opencl.rs`), and the loop of C or the grid of CUDA and HIP (`c.rs`). Counterpart: `plain_point.rs`.
 
 use lanefield::body::BodyError;
 use lanefield::body::dialect::Dialect;
@@ -11,7 +11,7 @@ use super::arguments::{Names, type_of_map};
 use super::program::{BLOCK_DIMENSIONS, PointAccess, PointLanguage, Scope, slot, slots};
 use super::role::{Beyond, Fold, MapRole, MemoryPlace, Use, of_fold};
 
-/// The first `rank` components of an index from their number, the last one fastest.
+/// Lines that compute the first `rank` components of an index from the number of the point, the last component fastest.
 pub fn delinearised(ty: &str, number: &str, rank: usize) -> Vec<String> {
     let mut lines = vec![format!("{ty} rest = {number};")];
     for dimension in (1..rank).rev() {
@@ -22,7 +22,7 @@ pub fn delinearised(ty: &str, number: &str, rank: usize) -> Vec<String> {
     lines
 }
 
-/// The atomic operation of a fold.
+/// The name of the atomic operation of a fold.
 pub fn atomic(dialect: Dialect, fold: Fold) -> String {
     let operation = fold.operation();
     match dialect {
@@ -31,30 +31,29 @@ pub fn atomic(dialect: Dialect, fold: Fold) -> String {
     }
 }
 
-/// What writes the body of a map, in any dialect.
+/// Writes the body of a map in any dialect.
 pub struct Writer<'a> {
     dialect: Dialect,
     named: Names<'a>,
     program: &'a Program<PointLanguage>,
     /// Whether indices are compared with the extents of their arrays.
     pub guarded: bool,
-    /// Arrays of which it is noted who writes an element.
+    /// Arrays for which the kernel notes which point writes an element.
     pub tracked: &'a [usize],
-    /// The exact sums, by argument.
     sums: Vec<usize>,
-    /// The lists of terms that were written so far, by argument.
+    /// For each exact sum, the number of terms that have been written so far.
     pub lists: Vec<usize>,
-    /// How far the body is indented.
+    /// The indentation of the body.
     outermost: usize,
-    /// Whether each thread does by itself what stands here.
+    /// Whether the current statements are within a thread-block map.
     in_threads: bool,
-    /// Whether threads must meet before they touch what others wrote, or write what others read.
+    /// Whether a barrier is needed before threads read what others wrote, or write what others read.
     pending: bool,
-    /// Copies that are waited for then.
+    /// Asynchronous copies that the next barrier waits for.
     events: Vec<usize>,
     /// Local arrays that are being filled.
     copying: Vec<usize>,
-    /// Copies so far.
+    /// The number of copies so far.
     copies: usize,
     text: Text,
 }
@@ -72,7 +71,7 @@ impl Writes<PointLanguage> for Writer<'_> {
     fn turns(&self, turns: &Id) -> String {
         self.named(*turns)
     }
-    /// Before a branch or a turn all that is pending is done, where a whole group comes to it.
+    /// Finishes everything that is pending before a branch or a turn, if the whole group reaches it.
     fn before_turn(&mut self) {
         if !self.in_threads {
             self.synchronise();
@@ -225,7 +224,7 @@ impl Writes<PointLanguage> for Writer<'_> {
 }
 
 impl<'a> Writer<'a> {
-    /// A writer of the body of a map, whose lines are so far indented.
+    /// A writer for the body of a map. `indent` is the indentation of its lines.
     pub fn new(dialect: Dialect, named: Names<'a>, program: &'a Program<PointLanguage>, indent: usize) -> Self {
         Self {
             dialect,
@@ -245,7 +244,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Whether copies were begun that nothing has waited for.
+    /// Whether there are copies that nothing has waited for.
     pub fn waits_for_copies(&self) -> bool {
         !self.events.is_empty()
     }
@@ -258,7 +257,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Changes a number that others may change at the same time.
+    /// Changes a number atomically.
     fn folded(&self, kind: Kind, fold: Fold, number: &str, value: &str) -> String {
         let suffix = if kind == Kind::U32 { "uint" } else { "int" };
         match self.dialect {
@@ -267,7 +266,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Lets all threads of the group meet, if one of them may be behind.
+    /// Writes a barrier for the work-group, if one is needed.
     pub fn synchronise(&mut self) {
         self.copying.clear();
         for event in std::mem::take(&mut self.events) {
@@ -298,7 +297,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// The number of an element: rows of an argument are a pitch apart.
+    /// The number of an element in memory. Rows of an argument are a pitch apart.
     fn number_of(&self, place: MemoryPlace, index: &[String]) -> String {
         let mut steps = self.extents(place);
         if let (MemoryPlace::Argument(argument), Some(last)) = (place, steps.last_mut()) {
@@ -312,7 +311,7 @@ impl<'a> Writer<'a> {
             .fold(format!("({wide}){}", index[0]), |element, (index, step)| format!("({element} * {step} + {index})"))
     }
 
-    /// The number of an element, and the condition that there is one.
+    /// The number of an element in memory, and the condition that its index is in range.
     fn element(&self, place: MemoryPlace, index: &[String]) -> (String, String) {
         let (element, extents) = (self.number_of(place, index), self.extents(place));
         let uint = self.type_of(Kind::U32);
@@ -324,12 +323,12 @@ impl<'a> Writer<'a> {
         index.iter().map(|id| format!("v{}", id.0)).collect()
     }
 
-    /// Notes that an index lay beyond the ends.
+    /// Notes an index out of range.
     fn beyond(&self, place: MemoryPlace) -> String {
         format!("map_beyond(status + {}, point);", slot(&self.program.needs, self.named.0.roles.len(), place))
     }
 
-    /// Notes who writes an element.
+    /// Notes which point writes an element.
     fn own(&mut self, argument: usize, element: &str) {
         if self.tracked.contains(&argument) {
             let owner = match self.program.needs.is_of_blocks() {
@@ -341,7 +340,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Does `work`, a statement, at an element, if there is one.
+    /// Writes a statement, `work`, for an element, guarded by the condition that its index is in range.
     fn at_element(&mut self, place: MemoryPlace, index: &[Id], is_error: bool, work: impl FnOnce(&mut Self, &str)) {
         let (element, inside) = self.element(place, &Self::names_of(index));
         if is_error && !self.guarded {
@@ -361,7 +360,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// The index in global memory of the element `rest` of a local array of these extents.
+    /// The index in device memory of element `rest` of a local array of these extents.
     fn global_index(&mut self, origin: &[Id], extents: &[usize]) {
         let long = if self.dialect == Dialect::OpenCl { "long" } else { "long long" };
         for (d, (origin, extent)) in origin.iter().zip(extents).enumerate().rev() {
@@ -431,7 +430,7 @@ impl<'a> Writer<'a> {
         self.pending = true;
     }
 
-    /// The dimension of the device that counts a dimension of a thread-block map: the last is the first.
+    /// The device's dimension for a dimension of a thread-block map: the map's last dimension is the device's first.
     fn device_dimension(&self, map: usize, dimension: usize) -> usize {
         let rank = self.program.flat().into_iter().find_map(|statement| match statement {
             Statement::Within { scope: Scope::Threads { map: known, extents }, .. } if *known == map => {

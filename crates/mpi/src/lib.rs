@@ -1,4 +1,5 @@
-//! Ranks of Lanefield ([`lanefield::comm`]) by MPI: one process a rank, started by `mpirun`, `srun` or the like. Without the feature `mpi` there is nothing here.
+//! Ranks of Lanefield ([`lanefield::comm`]) over MPI: one process for each rank, started by `mpirun`, `srun` or a similar launcher. Without
+//! the feature `mpi` this crate is empty.
 
 #![cfg(feature = "mpi")]
 
@@ -15,25 +16,25 @@ use mpi::topology::{Color, Communicator as _, SimpleCommunicator};
 
 use lanefield::comm::{CommError, Communicator, Receive, Send};
 
-/// The ranks of an MPI job, or a group of them. Errors of MPI itself end the job, as MPI does by default.
+/// The ranks of an MPI job, or a group of them. An error of MPI itself ends the job, which is MPI's default.
 pub struct Mpi {
     communicator: Mutex<Held>,
     rank: usize,
     ranks: usize,
     local: (usize, usize),
-    /// Ends MPI when the last group is dropped; after its communicators.
+    /// Finalizes MPI when the last group is dropped, after its communicators.
     universe: Arc<Universe>,
 }
 
-/// A communicator, which any thread may use, one at a time.
+/// A communicator. Any thread may use it, one at a time.
 struct Held(SimpleCommunicator);
 
 // SAFETY: MPI was started with MPI_THREAD_SERIALIZED: any thread may call it, one at a time, and the handle is used with its lock held alone.
 unsafe impl std::marker::Send for Held {}
 
-/// The tag of what is gathered; those of packets are legs.
+/// The tag of gathered data. The tags of packets are legs.
 const GATHER: i32 = 1000;
-/// MPI counts bytes in 31 bits; longer messages go in several, which come in the order in which they were sent.
+/// MPI counts bytes in 31 bits. Longer messages are sent in several pieces, which arrive in the order in which they were sent.
 const LONGEST: usize = 1 << 30;
 
 fn failed(call: &'static str, reason: impl ToString) -> CommError {
@@ -45,10 +46,10 @@ fn pieces(bytes: usize) -> impl Iterator<Item = Range<usize>> {
 }
 
 impl Mpi {
-    /// Starts MPI, with all ranks of the job.
+    /// Starts MPI with all ranks of the job.
     ///
     /// # Errors
-    /// [`CommError::Library`] where it was started already, or takes calls from one thread only.
+    /// [`CommError::Library`] if MPI was started already, or accepts calls from one thread only.
     pub fn start() -> Result<Self, CommError> {
         let Some((universe, threading)) = mpi::initialize_with_threading(Threading::Serialized) else {
             return Err(failed("MPI_Init_thread", "MPI has been started already"));
@@ -56,7 +57,7 @@ impl Mpi {
         if threading < Threading::Serialized {
             return Err(failed(
                 "MPI_Init_thread",
-                format!("this MPI offers {threading:?} and not MPI_THREAD_SERIALIZED, as it must"),
+                format!("this MPI offers {threading:?}: expected MPI_THREAD_SERIALIZED"),
             ));
         }
         Self::of(universe.world(), Arc::new(universe))
@@ -126,7 +127,7 @@ impl Communicator for Mpi {
 
     fn sum(&self, words: &mut [i64]) -> Result<(), CommError> {
         if self.ranks > 1 {
-            // Unsigned, so that what is beyond 64 bits wraps.
+            // Unsigned, so that sums beyond 64 bits wrap.
             let here: Vec<u64> = words.iter().map(|&word| word as u64).collect();
             self.lock().0.all_reduce_into(
                 &here[..],
@@ -171,12 +172,12 @@ impl Communicator for Mpi {
     fn group(&self, number: usize) -> Result<Arc<dyn Communicator>, CommError> {
         let colour = i32::try_from(number).map_err(|error| failed("MPI_Comm_split", error))?;
         let part = self.lock().0.split_by_color(Color::with_value(colour));
-        let part = part.ok_or_else(|| failed("MPI_Comm_split", "it gave no communicator"))?;
+        let part = part.ok_or_else(|| failed("MPI_Comm_split", "it returned no communicator"))?;
         Ok(Arc::new(Self::of(part, Arc::clone(&self.universe))?))
     }
 
     fn abort(&self, status: i32) -> ! {
-        // Not by the lock: the thread that holds it may wait for a rank that never comes.
+        // Without the lock: the thread that holds it may wait for a rank that never arrives.
         self.universe.world().abort(status)
     }
 }

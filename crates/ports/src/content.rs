@@ -1,4 +1,5 @@
-//! What an array holds, and the axes that it has: lattice, fifth dimension, spin, colour, direction. Where a shape leaves two readings, the numbers decide.
+//! The content of an array, and the axes that follow: lattice, fifth dimension, spin, colour, direction. If a shape is ambiguous, the numbers
+//! decide.
 
 use lanefield::reference::layout::{Extents, LEGS};
 use num_complex::Complex;
@@ -10,9 +11,9 @@ words! {
     Content, "content of an array" {
         /// `(T, Z, Y, X, 4, 3)`.
         Spinor = "spinor",
-        /// Several spinors a site, or a fermion in five dimensions: `(n, T, Z, Y, X, 4, 3)`.
+        /// Several spinors per site, or a five-dimensional fermion: `(n, T, Z, Y, X, 4, 3)`.
         Spinors = "spinors",
-        /// What each leg of a hop contributes: `(T, Z, Y, X, 8, 4, 3)`.
+        /// The contribution of each leg of a hop: `(T, Z, Y, X, 8, 4, 3)`.
         Legs = "legs",
         /// h0 and h1, or w0 and w1, of each leg: `(T, Z, Y, X, 8, 2, 3)`.
         HalfSpinors = "half-spinors",
@@ -20,17 +21,17 @@ words! {
         HalfSpinor = "half-spinor",
         /// `(T, Z, Y, X, 3)`.
         ColourVector = "colour-vector",
-        /// Several a site: `(T, Z, Y, X, n, 3)`.
+        /// Several colour vectors per site: `(T, Z, Y, X, n, 3)`.
         ColourVectors = "colour-vectors",
         /// `(T, Z, Y, X, 3, 3)`.
         ColourMatrix = "colour-matrix",
         /// `(T, Z, Y, X, 4, 3, 3)`.
         Links = "links",
-        /// Of 18 reals: `(T, Z, Y, X, 8, 3, 3)`.
+        /// With 18 reals: `(T, Z, Y, X, 8, 3, 3)`.
         DoubledLinks = "doubled-links",
-        /// Of 12 reals: `(T, Z, Y, X, 8, 2, 3)`.
+        /// With 12 reals: `(T, Z, Y, X, 8, 2, 3)`.
         TwoRows = "doubled-links-12",
-        /// Of 8 reals: `(T, Z, Y, X, 8, 4)`.
+        /// With 8 reals: `(T, Z, Y, X, 8, 4)`.
         EightReals = "doubled-links-8",
         /// `(T, Z, Y, X, 6, 3, 3)`.
         FieldStrength = "field-strength",
@@ -40,7 +41,7 @@ words! {
         Propagator = "propagator",
         /// `(T, Z, Y, X)`.
         ComplexNumber = "complex-number",
-        /// Any numbers of a site: `(T, Z, Y, X, …)`.
+        /// Any numbers per site: `(T, Z, Y, X, …)`.
         Words = "words",
         List = "list",
     }
@@ -75,7 +76,7 @@ impl Content {
         }
     }
 
-    /// The axes of a site; `None` where they may be any.
+    /// The axes of a site; `None` if they may be any.
     pub(crate) const fn site(self) -> Option<SiteAxes> {
         Some(match self {
             Self::Spinor | Self::Spinors => &[("spin", 4), ("colour", 3)],
@@ -97,16 +98,17 @@ impl Content {
         })
     }
 
-    /// Whether an axis, s, stands before those of the lattice.
+    /// Whether there is an axis s before those of the lattice.
     pub(crate) const fn has_s(self) -> bool {
         matches!(self, Self::Spinors)
     }
 
-    /// What it is by its shape: `(n, T, Z, Y, X, 4, 3)` is read as n spinors also where n is T and X is 8, and `(T, Z, Y, X, 8, 2, 3)` as links.
+    /// The content according to the shape: `(n, T, Z, Y, X, 4, 3)` is taken for n spinors even if n could be T and X is 8, and `(T, Z, Y, X, 8, 2,
+    /// 3)` for links.
     pub(crate) fn of_shape(shape: &[usize]) -> Self {
         let mut known: Vec<Self> = Self::ALL.to_vec();
         known.retain(|content| !matches!(content, Self::Legs | Self::HalfSpinors));
-        // Those with free extents last.
+        // Contents with free extents last.
         known.sort_by_key(|content| content.site().is_none_or(|site| site.iter().any(|(_, extent)| *extent == ANY)));
         known.into_iter().find(|content| content.fits(shape)).unwrap_or(Self::List)
     }
@@ -124,8 +126,8 @@ impl Content {
         }
     }
 
-    /// What it is by its shape, and where that leaves two readings by its numbers: those of legs are projected, rows of links are normalised. `reals` are
-    /// re and im of the first numbers of the array at least.
+    /// The content according to the shape or, if that is ambiguous, to the numbers: those of legs are projected, and those of links are normalised.
+    /// `reals` has at least the real and imaginary parts of the array's first numbers.
     pub(crate) fn of_complex(shape: &[usize], reals: &[f64]) -> Self {
         match Self::of_shape(shape) {
             Self::Spinors if Self::Legs.fits(shape) && are_legs(reals) => Self::Legs,
@@ -153,7 +155,7 @@ fn complex(reals: &[f64]) -> Vec<Complex<f64>> {
     reals.as_chunks().0.iter().map(|&[re, im]| Complex::new(re, im)).collect()
 }
 
-/// Whether numbers are spinors of the eight legs of some sites: each projected with the sign of its leg, or all with the opposite one.
+/// Whether numbers are spinors of the eight legs of some sites: each projected with the sign of its leg, or all with the opposite sign.
 fn are_legs(reals: &[f64]) -> bool {
     let numbers = complex(&reals[..reals.len().min(SITES * LEGS * 24)]);
     let spinors = numbers.as_chunks::<12>().0;
@@ -166,7 +168,7 @@ fn are_legs(reals: &[f64]) -> bool {
     spinors.iter().flatten().any(|z| size(*z) > 0.0) && (are_projected(false) || are_projected(true))
 }
 
-/// Whether numbers are rows of links, times 1/2, or zeros of a fixed boundary.
+/// Whether numbers are rows of links times 1/2, or zeros of a fixed boundary.
 fn are_rows_of_links(reals: &[f64]) -> bool {
     let numbers = complex(&reals[..reals.len().min(SITES * LEGS * 12)]);
     let mut norms = numbers.as_chunks::<3>().0.iter().map(|row| row.iter().map(Complex::norm_sqr).sum::<f64>());

@@ -1,5 +1,6 @@
-//! What whoever writes a lattice kernel elsewhere needs: their arrays read in their order and basis ([`order`]), compared with ours down to the first
-//! bit that differs ([`compare`]), tried as solutions of a system ([`system`]), and inputs, intermediates and results to compare with ([`golden`]).
+//! Tools for authors of lattice kernels in other programs. Arrays are read in their order and basis ([`order`]), compared with ours down to the
+//! first bit that differs ([`compare`]), and tried as solutions of a system ([`system`]). Inputs, intermediates and results are available for
+//! comparison ([`golden`]).
 
 #![allow(missing_docs, reason = "a comment says what a name does not")]
 

@@ -1,5 +1,5 @@
-//! Orders of sites and bases of spins of other programs, and the way from them to ours: sites with x fastest, then y, z, t; the links of a site together;
-//! spin slower than colour; γ matrices as in `docs/arithmetic.md` §4. `docs/ports.md` says what each word means.
+//! Site orders and spin bases of other programs, and their conversion to ours: sites with x fastest, then y, z, t; the links of a site together;
+//! spin slower than colour; γ matrices as in `docs/arithmetic.md` §4. `docs/ports.md` explains each word.
 
 mod convention;
 mod convert;

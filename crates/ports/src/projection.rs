@@ -1,9 +1,9 @@
-//! The table of `docs/arithmetic.md` §4: what projects a spinor, and what the rows of a projected one have to do with each other.
+//! The table of `docs/arithmetic.md` §4: how to project a spinor, and the relations between the rows of a projected one.
 
 use lanefield::reference::real::Real;
 use num_complex::Complex;
 
-/// Of one projector: h0 and h1 as row 0 (row 1) plus iⁿ times another row; then rows 2 and 3 as iⁿ times h0 or h1. Each is (n, row).
+/// For one projector: h0 and h1 as row 0 (row 1) plus iⁿ times another row; then rows 2 and 3 as iⁿ times h0 or h1. Each is (n, row).
 pub type Table = [(u8, usize); 4];
 
 const ONE_PLUS_GAMMA: [Table; 4] = [
@@ -13,7 +13,7 @@ const ONE_PLUS_GAMMA: [Table; 4] = [
     [(0, 2), (0, 3), (0, 0), (0, 1)],
 ];
 
-/// That of 1 + γ, or 1 − γ, of which each n has 2 more.
+/// The table of 1 + γ, or that of 1 − γ, in which each n is larger by 2.
 pub fn table(d: usize, minus: bool) -> Table {
     ONE_PLUS_GAMMA[d].map(|(power, row)| ((power + if minus { 2 } else { 0 }) % 4, row))
 }
@@ -28,12 +28,12 @@ pub fn times<R: Real>(power: u8, z: Complex<R>) -> Complex<R> {
     }
 }
 
-/// The larger of both parts, without their signs.
+/// The larger of the magnitudes of both parts.
 pub fn size<R: Real>(z: Complex<R>) -> f64 {
     z.re.to_f64().abs().max(z.im.to_f64().abs())
 }
 
-/// How far rows 2 and 3 of a spinor are at most from what a projector makes of its rows 0 and 1.
+/// The largest deviation of rows 2 and 3 of a spinor from what a projector makes of its rows 0 and 1.
 pub fn distance(spinor: &[Complex<f64>; 12], d: usize, minus: bool) -> f64 {
     let table = table(d, minus);
     let far = |k: usize| {

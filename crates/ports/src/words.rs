@@ -1,4 +1,4 @@
-//! Enums of words that are read and printed. Reading does not mind capitals, underscores, or how colour is spelt.
+//! Enums of words that are read and printed. Case, underscores, and the spelling of colour do not matter when reading.
 
 use thiserror::Error;
 
@@ -10,7 +10,7 @@ pub struct WordError {
     pub expected: String,
 }
 
-/// A word as it is written here: `Color_Spin` is `colour-spin`.
+/// A word in our spelling: `Color_Spin` is `colour-spin`.
 pub(crate) fn spelt(word: &str) -> String {
     let word = word.to_lowercase().replace('_', "-");
     if word.contains("colour") { word } else { word.replace("color", "colour") }

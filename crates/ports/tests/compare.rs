@@ -405,7 +405,7 @@ fn planted() -> Vec<Planted> {
             "one link of the configuration transposed",
             faulty_with(one_link(transposed)),
             "link",
-            "the link U_z(1,2,3,4) is another one in B",
+            "only the link U_z(1,2,3,4) is different in B",
         ),
         (
             "one doubled link wrong",
@@ -573,7 +573,7 @@ fn nothing_is_guessed_where_there_is_no_pattern() {
     b.reverse();
     let found = report(&[spinors(a), spinors(b)]);
     assert_eq!(found.causes, [], "{found}");
-    assert_contains(&found.to_string(), &["no pattern found that would tell the cause", "--config and --source"]);
+    assert_contains(&found.to_string(), &["no pattern found that would show the cause", "--config and --source"]);
 }
 
 #[test]

@@ -270,7 +270,7 @@ fn what_has_nothing_in_common_is_refused() {
     let another = folder.path().join("another");
     on_cpu(&another, &others);
     let error = check(&golden, &another, CheckOptions::default()).unwrap_err().to_string();
-    assert!(error.ends_with("is of another seed, 4 instead of 3: export it with the same"), "{error}");
+    assert!(error.ends_with("has another seed, 4 instead of 3: export both with the same"), "{error}");
 }
 
 /// Whether a directory was refused since it is not empty; `replaceable`: since it holds golden data.

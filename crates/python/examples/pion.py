@@ -1,9 +1,9 @@
 # %% [markdown]
 # # A pion on a quenched configuration
 #
-# Reads a gauge configuration, solves for the propagator of a Wilson quark from a point, and plots the correlator of the pion and its effective mass.
-# Run it as a program (`python pion.py [CONFIGURATION] [PICTURE.svg]`), or cell by cell in an editor that knows `# %%`. In a clone of the repository it finds
-# a configuration by itself.
+# This example reads a gauge configuration, computes the propagator of a Wilson quark from a point, and plots the correlator of the pion and its
+# effective mass. Run it as a program (`python pion.py [CONFIGURATION] [PICTURE.svg]`), or cell by cell in an editor that supports `# %%`. In a clone
+# of the repository it finds a configuration by itself.
 
 # %%
 import sys
@@ -20,15 +20,15 @@ path = arguments[0] if arguments else next((path for path in in_the_clone if pat
 if path is None:
     sys.exit("give a configuration: python pion.py CONFIGURATION [PICTURE.svg]")
 if arguments[1:]:
-    # A picture needs no screen.
+    # Draw into a file, without a screen.
     matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
 # %% [markdown]
 # ## The configuration and the operator
 #
-# The plaquette is an exact sum, with the same bits everywhere. Without `device=` the operator runs on the first GPU, else on any OpenCL device, else on
-# the CPU; here it is the CPU, so that no kernels are built first.
+# The plaquette is an exact sum, with the same bits everywhere. Without `device=` the operator runs on the first GPU, else on any OpenCL device,
+# else on the CPU. This example uses the CPU, which needs no time to build kernels.
 
 # %%
 configuration = lf.Configuration.read(path)
@@ -39,11 +39,11 @@ print(wilson)
 # %% [markdown]
 # ## The propagator
 #
-# Twelve solves, one for each spin and colour of the source, in one batch. Ctrl-C ends them.
+# One batch of twelve solves, one for each spin and colour of the source. Ctrl-C ends them.
 
 # %%
 source = (0, 0, 0, 0)
-result = lf.propagator(wilson, source, tol=1e-8, progress=lambda k, r: print(f"iteration {k}: |r|/|b| = {r:.1e}"), every=25)
+result = lf.propagator(wilson, source, tolerance=1e-8, progress=lambda k, r: print(f"iteration {k}: |r|/|b| = {r:.1e}"), every=25)
 print(result)
 
 # %% [markdown]
@@ -67,6 +67,6 @@ right.set(xlabel="t", ylabel="effective mass", title="pion", ylim=(0, None))
 figure.suptitle(f"Wilson, mass {wilson.parameters['mass']}, one configuration, {'×'.join(map(str, configuration.extents))}")
 if arguments[1:]:
     figure.savefig(arguments[1])
-    print(f"the picture is {arguments[1]}")
+    print(f"wrote {arguments[1]}")
 else:
     plt.show()

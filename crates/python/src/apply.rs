@@ -1,4 +1,5 @@
-//! An operator, or one of its even-odd pieces, applied to an array. What is made for it (links in the device's layout, say) is kept for the next time.
+//! Applies an operator, or one of its even-odd pieces, to an array. Intermediate data, such as links in the device's layout, are kept for the
+//! next call.
 
 use std::borrow::Cow;
 
@@ -16,13 +17,13 @@ use super::errors::{self, value};
 use super::fields::Axes;
 use super::running;
 
-/// A piece by its name, onto the sites of a parity.
+/// A piece by its name and target parity.
 pub fn piece(name: &str, parity: Option<Parity>) -> PyResult<Piece> {
     match (name, parity) {
         ("full", None) => Ok(Piece::Full),
-        ("full", Some(_)) => Err(value("the whole operator acts on all sites: leave parity out, or give a piece")),
+        ("full", Some(_)) => Err(value("the whole operator acts on all sites: leave out parity, or give a piece")),
         ("mpc", None | Some(Parity::Odd)) => Ok(Piece::Mpc),
-        ("mpc", Some(Parity::Even)) => Err(value("the piece mpc acts on the odd sites: leave parity out")),
+        ("mpc", Some(Parity::Even)) => Err(value("the piece mpc acts on the odd sites: leave out parity")),
         ("meooe", Some(onto)) => Ok(Piece::Meooe(onto)),
         ("mooee", Some(onto)) => Ok(Piece::Mooee(onto)),
         ("mooeeinv", Some(onto)) => Ok(Piece::MooeeInverse(onto)),
@@ -31,18 +32,18 @@ pub fn piece(name: &str, parity: Option<Parity>) -> PyResult<Piece> {
     }
 }
 
-/// What is applied to which fields.
+/// The piece of an operator that is applied, and the fields that it acts on.
 #[derive(Clone, Copy)]
 pub struct Applying<'a> {
     pub piece: Piece,
     pub dagger: Dagger,
-    /// Of fields on all sites.
+    /// The shape of fields on all sites.
     pub shape: FieldShape,
     pub axes: &'a Axes,
 }
 
 impl Applying<'_> {
-    /// From an array to an array, on a backend.
+    /// Applies the piece to the array `psi` on a backend, and writes the result to `out`.
     fn on<R: Number>(
         &self,
         backend: &AnyBackend,
@@ -66,7 +67,7 @@ impl Applying<'_> {
         Ok(())
     }
 
-    /// Makes `out` the piece of the operator, or of its Hermitian conjugate, of an array with the same axes. Where it does not act, the result is 0.
+    /// Applies the piece of the operator, or of its Hermitian conjugate, to `psi`. `out` has the same axes, and is 0 on sites of the other parity.
     pub fn apply<R: Number>(
         &self,
         py: Python<'_>,

@@ -1,12 +1,16 @@
-//! Arguments by their names. A wrong one is told as "seed is -1: expected a whole number that is not negative", whatever it was given to: `ValueError`
-//! where it has the right type, else `TypeError`.
+//! Reading of arguments. The error for a wrong argument is the same in all functions, and names it: "seed is -1: expected a whole number that
+//! is not negative". It is a `ValueError` if the type is right, else a `TypeError`.
+
+use std::ffi::CString;
 
 use lanefield::observable::{TwistAngle, Wuppertal};
 use lanefield::reference::layout::{Coordinate, Parity};
-use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyDeprecationWarning, PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
-/// What was given as Python shows it, but not all of it where it is long.
+use super::errors::value;
+
+/// An argument as Python prints it, shortened if it is long.
 pub fn shown(given: &Bound<'_, PyAny>) -> String {
     const MOST: usize = 80;
     let text = given.repr().map_or_else(|_| given.get_type().to_string(), |text| text.to_string());
@@ -17,17 +21,17 @@ pub fn shown(given: &Bound<'_, PyAny>) -> String {
     }
 }
 
-/// A value that is none of those expected.
+/// The error for an argument of the right type with an unexpected value.
 pub fn wrong(name: &str, given: &Bound<'_, PyAny>, expected: &str) -> PyErr {
     PyValueError::new_err(format!("{name} is {}: expected {expected}", shown(given)))
 }
 
-/// Something of another type.
+/// The error for an argument of the wrong type.
 pub fn mistyped(name: &str, given: &Bound<'_, PyAny>, expected: &str) -> PyErr {
     PyTypeError::new_err(format!("{name} is {}: expected {expected}", shown(given)))
 }
 
-/// What an argument is read as.
+/// A type of arguments.
 pub trait Argument: Sized {
     fn read(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Self>;
 }
@@ -92,14 +96,14 @@ impl Argument for Coordinate {
     }
 }
 
-/// α and the number of steps of Gaussian smearing, or their text as of the program.
+/// α and the number of steps of Gaussian smearing, or both as the text of the program's flag.
 impl Argument for Wuppertal {
     fn read(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Self> {
         if let Ok(text) = given.extract::<String>() {
             return text.parse().map_err(|error| PyValueError::new_err(format!("{name}: {error}")));
         }
         let read = given.extract::<(f64, usize)>();
-        let (alpha, steps) = read.map_err(|_| mistyped(name, given, "(alpha, steps), as in (0.25, 20)"))?;
+        let (alpha, steps) = read.map_err(|_| mistyped(name, given, "(alpha, steps), such as (0.25, 20)"))?;
         Self::new(alpha, steps).ok_or_else(|| wrong(name, given, "an alpha for which 1 + 6 alpha is finite and not 0"))
     }
 }
@@ -114,7 +118,7 @@ impl Argument for TwistAngle {
     fn read(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Self> {
         const EXPECTED: &str = "degrees from -180 to 180, or 'maximal'";
         match given.extract::<String>() {
-            // Its sign changes no meson.
+            // The sign of the angle does not change mesons.
             Ok(text) if text == "maximal" => Ok(Self::maximal(1.0)),
             Ok(_) => Err(wrong(name, given, EXPECTED)),
             Err(_) => {
@@ -125,6 +129,7 @@ impl Argument for TwistAngle {
     }
 }
 
+/// Reads one of `words`.
 pub fn word(name: &str, given: &Bound<'_, PyAny>, words: &[&'static str]) -> PyResult<&'static str> {
     let quoted: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
     let expected = quoted.join(" or ");
@@ -132,7 +137,7 @@ pub fn word(name: &str, given: &Bound<'_, PyAny>, words: &[&'static str]) -> PyR
     words.iter().find(|&&word| word == text).copied().ok_or_else(|| wrong(name, given, &expected))
 }
 
-/// A function for each argument, which PyO3 is told to read it with.
+/// Defines a function for each argument, with which PyO3 reads it.
 macro_rules! named {
     ($($name:ident: $kind:ty,)+) => {
         $(pub fn $name(given: &Bound<'_, PyAny>) -> PyResult<$kind> {
@@ -169,11 +174,12 @@ named! {
     spread: f64,
     threads: Option<usize>,
     tol: Option<f64>,
+    tolerance: Option<f64>,
     twist_angle: Option<TwistAngle>,
     ulps: u64,
 }
 
-/// The same for words. They are given to PyO3 as text, so that the defaults in signatures are what a user would write.
+/// The same for arguments with a fixed set of words. PyO3 receives them as text, so that signatures show defaults as a user writes them.
 macro_rules! words {
     ($($name:ident: $words:expr,)+) => {
         $(pub fn $name(given: &Bound<'_, PyAny>) -> PyResult<&'static str> {
@@ -184,10 +190,36 @@ macro_rules! words {
 
 words! {
     direction: ["x", "y", "z", "t"],
-    method: ["cg", "block-cg", "bicgstab", "mixed", "mixed-f32", "mixed-half"],
     piece: ["full", "meooe", "mooee", "mooeeinv", "mpc"],
+    solver: ["cg", "block-cg", "bicgstab", "mixed-f32", "mixed-half"],
 }
 
 pub fn precision(given: &Bound<'_, PyAny>) -> PyResult<Option<&'static str>> {
     if given.is_none() { Ok(None) } else { word("precision", given, &["f32", "f64"]).map(Some) }
+}
+
+/// The deprecated keyword for `solver`, in which `mixed` is `mixed-f32`.
+pub fn method(given: &Bound<'_, PyAny>) -> PyResult<Option<&'static str>> {
+    if given.is_none() {
+        return Ok(None);
+    }
+    let name = word("method", given, &["cg", "block-cg", "bicgstab", "mixed", "mixed-f32", "mixed-half"])?;
+    Ok(Some(if name == "mixed" { "mixed-f32" } else { name }))
+}
+
+/// The value of a keyword, also if it was given under its deprecated name, which is a `DeprecationWarning`.
+pub fn renamed<T>(
+    py: Python<'_>,
+    (name, given): (&str, Option<T>),
+    (deprecated, old): (&str, Option<T>),
+) -> PyResult<Option<T>> {
+    if old.is_none() {
+        return Ok(given);
+    }
+    if given.is_some() {
+        return Err(value(format!("{name} and {deprecated} are two names of one argument: give only {name}")));
+    }
+    let warning = CString::new(format!("the keyword {deprecated} is deprecated: use {name}")).map_err(value)?;
+    PyErr::warn(py, &py.get_type::<PyDeprecationWarning>(), &warning, 1)?;
+    Ok(old)
 }

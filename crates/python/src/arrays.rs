@@ -1,5 +1,5 @@
-//! NumPy arrays of complex numbers. Those in C order are read where they lie; others are first brought into C order by NumPy. Results are written into
-//! arrays, or handed over without a copy.
+//! NumPy arrays of complex numbers. Arrays in C order are read in place; NumPy first copies others into C order. Results are written into
+//! arrays, or become arrays without a copy.
 
 use std::path::PathBuf;
 
@@ -23,13 +23,13 @@ use pyo3::types::{PyList, PyTuple};
 use super::device::on_host;
 use super::errors::{self, value};
 
-/// Real numbers of arrays in which one computes: f32, f64.
+/// The working precisions f32 and f64, as real numbers of arrays.
 pub trait Number: Vectors + ArrayReal {
-    /// An array of these numbers, with so many along each axis.
+    /// An array of these numbers, with extents `axes`.
     fn array<'py>(py: Python<'py>, values: Vec<Complex<Self>>, axes: &[usize]) -> PyResult<Bound<'py, PyAny>>;
 
-    /// An array that `write` writes, whose numbers are any before: a new one, or `out`.
-    /// Fails without memory, for an array `out` of other numbers or axes, or that cannot be written to, and as `write` does.
+    /// Has `write` fill an array, and returns it: `out`, or a new array. Its content is arbitrary before.
+    /// Fails without memory, if `out` has another type or other axes or cannot be written to, and if `write` fails.
     fn written<'py>(
         py: Python<'py>,
         axes: &[usize],
@@ -38,7 +38,7 @@ pub trait Number: Vectors + ArrayReal {
     ) -> PyResult<Bound<'py, PyAny>>;
 }
 
-/// What is the same for all numbers, which PyO3 knows by their types alone.
+/// Implements [`Number`], since PyO3 needs concrete types.
 macro_rules! numbers {
     ($($real:ty),+) => {
         $(impl Number for $real {
@@ -69,15 +69,15 @@ macro_rules! numbers {
 }
 numbers!(f32, f64);
 
-/// An array of any numbers, which it owns.
+/// An array that owns these numbers.
 pub fn array<'py, T: Element>(py: Python<'py>, values: Vec<T>, axes: &[usize]) -> PyResult<Bound<'py, PyAny>> {
     Ok(PyArray1::from_vec(py, values).reshape(axes.to_vec())?.into_any())
 }
 
-/// Reads an array of complex numbers of NumPy, or in an HDF5 file, as QDP++ (Chroma) writes propagators in it, too. An array that has a sidecar must be the
-/// one that it describes.
+/// Reads an array of complex numbers from a NumPy file, or from an HDF5 file such as a propagator of QDP++ (Chroma). If the array has
+/// a sidecar, the sidecar must describe it.
 ///
-/// dataset: of an HDF5 file, "a/b/c"; the only one with complex numbers where not given.
+/// dataset: the path of the array in an HDF5 file, "a/b/c". By default, the only dataset of complex numbers.
 #[pyfunction]
 #[pyo3(signature = (path, *, dataset=None))]
 pub fn read_array<'py>(py: Python<'py>, path: PathBuf, dataset: Option<&str>) -> PyResult<Bound<'py, PyAny>> {
@@ -95,17 +95,17 @@ pub fn read_array<'py>(py: Python<'py>, path: PathBuf, dataset: Option<&str>) ->
     }
 }
 
-/// A new array, which NumPy makes: where there is no memory for it, that is a `MemoryError`.
+/// A new array. NumPy allocates it, and raises `MemoryError` if there is no memory.
 fn empty<'py, T: Element>(py: Python<'py>, axes: &[usize]) -> PyResult<Bound<'py, PyArrayDyn<T>>> {
     let array = py.import("numpy")?.call_method1("empty", (axes.to_vec(), T::get_dtype(py)))?;
     Ok(array.cast_into::<PyArrayDyn<T>>()?)
 }
 
-/// An array that was given for the result.
+/// The argument `out`, if the result can be written into it.
 fn as_result<'py, T: Element>(out: &Bound<'py, PyAny>, axes: &[usize]) -> PyResult<Bound<'py, PyArrayDyn<T>>> {
-    let expected = || format!("expected one of {} {}, as the result", T::get_dtype(out.py()), tuple(axes));
+    let expected = || format!("expected an array of {} {}, as the result", T::get_dtype(out.py()), tuple(axes));
     let Ok(array) = out.cast::<PyUntypedArray>() else {
-        return Err(PyTypeError::new_err(format!("out is no NumPy array: {}", expected())));
+        return Err(PyTypeError::new_err(format!("out is not a NumPy array: {}", expected())));
     };
     let found = format!("out is an array of {} {}", array.dtype(), tuple(array.shape()));
     let Ok(array) = out.cast::<PyArrayDyn<T>>() else {
@@ -118,7 +118,7 @@ fn as_result<'py, T: Element>(out: &Bound<'py, PyAny>, axes: &[usize]) -> PyResu
     Ok(array.clone())
 }
 
-/// A complex array that was given, in C order.
+/// A complex array in C order that is an argument.
 pub enum Given<'py> {
     /// complex64
     F32(PyReadonlyArrayDyn<'py, Complex<f32>>),
@@ -126,7 +126,7 @@ pub enum Given<'py> {
     F64(PyReadonlyArrayDyn<'py, Complex<f64>>),
 }
 
-/// Evaluates an expression with `$values` as the numbers of an array that was given, whatever their precision.
+/// Evaluates an expression with `$values` as the numbers of a [`Given`] array of either precision.
 macro_rules! on_values {
     ($given:expr, $values:ident => $work:expr) => {
         match $given {
@@ -143,7 +143,7 @@ macro_rules! on_values {
 }
 pub(crate) use on_values;
 
-/// An object as an array in C order, of this machine's byte order.
+/// An object as an array in C order and in this machine's byte order.
 pub fn in_c_order<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyUntypedArray>> {
     let numpy = object.py().import("numpy")?;
     require_no_masks(&numpy.getattr("ma")?, object)?;
@@ -153,20 +153,22 @@ pub fn in_c_order<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyUnty
     Ok(array.cast_into::<PyUntypedArray>()?)
 }
 
-/// Refuses masked elements, also of arrays in lists and tuples, of which NumPy makes arrays without masks.
+/// Fails if an array has masked elements. This includes arrays in lists and tuples, because NumPy would drop their masks.
 fn require_no_masks(masked: &Bound<'_, PyAny>, object: &Bound<'_, PyAny>) -> PyResult<()> {
     if object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>() {
         return object.try_iter()?.try_for_each(|item| require_no_masks(masked, &item?));
     }
     let is_masked_array = object.is_instance(&masked.getattr("MaskedArray")?)?;
     match is_masked_array && masked.call_method1("is_masked", (object,))?.is_truthy()? {
-        true => Err(value("an array has masked elements, which have no numbers: fill them, as with array.filled(0)")),
+        true => {
+            Err(value("an array has masked elements, which have no value: fill them, for example with array.filled(0)"))
+        }
         false => Ok(()),
     }
 }
 
 impl<'py> Given<'py> {
-    /// An object as an array; `name` is told where it is none.
+    /// An object as an array. An error calls it `name`.
     pub fn new(name: &str, object: &Bound<'py, PyAny>) -> PyResult<Self> {
         let array = in_c_order(object)?;
         if let Ok(array) = array.cast::<PyArrayDyn<Complex<f64>>>() {
@@ -197,7 +199,7 @@ impl<'py> Given<'py> {
         }
     }
 
-    /// Refuses numbers that are not finite; `name` is the array's.
+    /// Fails if a number is not finite. The error calls the array `name`.
     pub fn require_finite(&self, py: Python<'_>, name: &str) -> PyResult<()> {
         on_values!(self, values => {
             let Some(mut flat) = on_host(py, || first_that_is_not_finite(values))? else { return Ok(()) };
@@ -209,7 +211,7 @@ impl<'py> Given<'py> {
     }
 }
 
-/// The place of the first number that is infinite or NaN.
+/// The index of the first number that is infinite or NaN.
 fn first_that_is_not_finite<R: Number>(values: &[Complex<R>]) -> Option<usize> {
     const A_TASK: usize = 1 << 14;
     let is_finite = |z: &Complex<R>| z.re.to_f64().is_finite() & z.im.to_f64().is_finite();

@@ -1,4 +1,4 @@
-//! Gauge configurations: from files, from seeds, from arrays, and back.
+//! Gauge configurations from files, seeds and arrays, and their way back to files and arrays.
 
 use std::ffi::CString;
 use std::path::{Path, PathBuf};
@@ -29,14 +29,16 @@ use super::device::{Device, on_host};
 use super::errors::{self, value};
 use super::running;
 
-/// A gauge configuration in SU(3) on a periodic lattice. It does not change; two are equal where all bits are, and may be pickled and be keys.
+/// A gauge configuration in SU(3) on a periodic lattice. It cannot be changed. Two configurations are equal if all their bits are
+/// equal. Configurations can be pickled, and can be dictionary keys.
 #[pyclass(frozen, module = "lanefield")]
 pub struct Configuration {
     shared: Arc<gauge::Configuration>,
-    /// Computed when it is first asked for.
+    /// Computed when it is first needed.
     digest: OnceLock<String>,
-    /// What its file says, and what was done to its links since.
+    /// What its file states.
     origin: Option<Arc<Origin>>,
+    /// What was done to its links since then.
     made_by: Option<String>,
 }
 
@@ -57,7 +59,7 @@ impl Configuration {
     fn digest(&self, py: Python<'_>) -> PyResult<&str> {
         if self.digest.get().is_none() {
             let digest = on_host(py, || digest_of_numbers(self.get().links()))?;
-            // Another thread may have been faster, with the same.
+            // If another thread was faster, it set the same digest.
             let _ = self.digest.set(digest);
         }
         Ok(self.digest.get().map_or("", String::as_str))
@@ -90,7 +92,7 @@ pub fn extents_of(lattice: &Bound<'_, PyAny>) -> PyResult<Extents> {
     Extents::new(extents).map_err(value)
 }
 
-/// A configuration whose links are made one by one, with the bits that the library's has. A signal ends it.
+/// A configuration whose links are computed one by one, with the same bits as in the library. A signal ends the computation.
 fn made(lattice: &Bound<'_, PyAny>, link: impl Fn(u64, u32) -> ColourMatrix + Send + Sync) -> PyResult<Configuration> {
     let (py, extents) = (lattice.py(), extents_of(lattice)?);
     let host = Device::of_host(py, None)?;
@@ -113,17 +115,18 @@ fn made(lattice: &Bound<'_, PyAny>, link: impl Fn(u64, u32) -> ColourMatrix + Se
     Ok(Configuration::of(gauge::Configuration::new(extents, links).map_err(value)?))
 }
 
-/// A list for the links of a lattice, where there is memory for it.
+/// A list of the links of a lattice. Fails if there is not enough memory.
 fn links_of(extents: Extents, links: impl IntoIterator<Item = Complex<f64>>) -> Result<Vec<Complex<f64>>, FieldError> {
     list_of(|| format!("links on {extents}"), extents.volume() * SITE_WORDS, links)
 }
 
 #[pymethods]
 impl Configuration {
-    /// Reads a NERSC, ILDG, SciDAC, MILC, openQCD, DD-αAMG or HiRep file, or a NumPy or HDF5 array (T, Z, Y, X, 4, 3, 3), which its first bytes tell, and checks all that it
-    /// says of itself.
+    /// Reads a gauge configuration: a NERSC, ILDG, SciDAC, MILC, openQCD, DD-αAMG or HiRep file, or a NumPy or HDF5 array (T, Z, Y, X, 4,
+    /// 3, 3). The first bytes of a file determine its format. Everything that the file states about itself is checked.
     ///
-    /// lattice: the extents, for files that do not say them. project: "polar" or "max-re-tr" brings links to SU(3), however far from it they are.
+    /// lattice: the extents, for files that do not state them.
+    /// project: "polar" or "max-re-tr" projects the links to SU(3), however far from it they are.
     #[staticmethod]
     #[pyo3(signature = (path, *, lattice=None, project=None))]
     fn read(
@@ -172,10 +175,11 @@ impl Configuration {
         made(lattice, |site, direction| su3_weak(seed, site, direction, spread))
     }
 
-    /// A copy of an array (T, Z, Y, X, 4, 3, 3): direction x, y, z, t; row; column. Its links must be in SU(3).
+    /// Copies links from an array (T, Z, Y, X, 4, 3, 3): direction x, y, z, t; row; column. They must be in SU(3).
     ///
-    /// convention: of others the array, or a list of one array for each direction: [U[mu][:] for mu in range(4)] of gpt.
-    /// lattice: the extents, which arrays of gpt do not tell; others must have them.
+    /// convention: with "pyquda" or "gpt", the array of that convention, or a list of one array for each direction, such as gpt's
+    ///     [U[mu][:] for mu in range(4)].
+    /// lattice: the extents. Arrays of gpt need them, because their shape does not determine them. Other arrays must have these extents.
     #[staticmethod]
     #[pyo3(signature = (links, *, convention="lanefield", lattice=None))]
     fn from_array(
@@ -207,7 +211,7 @@ impl Configuration {
         PyTuple::new(py, self.get().extents().as_array())
     }
 
-    /// The links (T, Z, Y, X, 4, 3, 3), without a copy; they cannot be written to.
+    /// The links (T, Z, Y, X, 4, 3, 3), as a read-only view without a copy.
     #[getter]
     fn links<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let configuration = slf.get().get();
@@ -219,7 +223,7 @@ impl Configuration {
         Ok(array.into_any())
     }
 
-    /// A copy of the links, as a convention has them.
+    /// Copies the links to an array, in the order of a convention.
     #[pyo3(signature = (*, convention="lanefield"))]
     fn array<'py>(
         &self,
@@ -231,7 +235,7 @@ impl Configuration {
         reordered(py, (links, Order::together(extents, DIMENSIONS)), (&axes, order), LINK_WORDS)
     }
 
-    /// SHA-256 of the links, 64 hex digits: the digest of docs/arithmetic.md §18, as in records of solves.
+    /// SHA-256 of the links, 64 hex digits: the digest of docs/arithmetic.md §18, which records of solves contain too.
     #[getter]
     fn sha256(&self, py: Python<'_>) -> PyResult<&str> {
         self.digest(py)
@@ -249,7 +253,8 @@ impl Configuration {
         on_host(py, || self.get().link_trace())
     }
 
-    /// The configuration whose links are projected to SU(3): "polar", by polar decomposition, or "max-re-tr", to the largest Re tr U V†.
+    /// Returns the configuration with its links projected to SU(3): "polar", by polar decomposition, or "max-re-tr", to the largest Re tr
+    /// U V†.
     #[pyo3(signature = (projection="polar"))]
     fn projected(&self, py: Python<'_>, projection: &str) -> PyResult<Self> {
         let projection: Projection = projection.parse().map_err(value)?;
@@ -259,11 +264,11 @@ impl Configuration {
         Ok(Self { origin: self.origin.clone(), made_by, ..Self::of(projected) })
     }
 
-    /// Writes a file in the format that its name says: .nersc (or no extension), .lime (ILDG), .milc, .npy, .h5. A file that is there already raises
-    /// FileExistsError unless `overwrite`. Of a configuration that was read the numbers are those of its file, and its labels go with it: what the format
-    /// cannot say of them is in a sidecar, PATH.json.
+    /// Writes a file in the format of its extension: .nersc (or none), .lime (ILDG), .milc, .npy, .h5. If the file exists, this raises
+    /// FileExistsError unless `overwrite` is true. A configuration that was read from a file is written in the precision of that file and
+    /// keeps its labels. Labels that the format cannot hold go into a sidecar, PATH.json.
     ///
-    /// format: "nersc", "ildg", "milc", "npy" or "hdf5", whatever the name is.
+    /// format: "nersc", "ildg", "milc", "npy" or "hdf5", whatever the extension is.
     #[pyo3(signature = (path, *, overwrite=false, format=None))]
     fn save(
         &self,
@@ -280,7 +285,7 @@ impl Configuration {
         if let Some(path) = [path, &beside].into_iter().find(is_there).filter(|_| !overwrite) {
             let path = path.display();
             return Err(PyFileExistsError::new_err(format!(
-                "{path} is there already: give another name, or overwrite=True"
+                "{path} already exists: give another name, or overwrite=True"
             )));
         }
         claims::claim(path, "save", overwrite);
@@ -308,7 +313,7 @@ impl Configuration {
     }
 
     fn __hash__(&self, py: Python<'_>) -> PyResult<u64> {
-        // Of hexadecimal digits, that are those of a number.
+        // The digest consists of hexadecimal digits.
         u64::from_str_radix(&self.digest(py)?[..16], 16).map_err(value)
     }
 
@@ -330,7 +335,7 @@ impl Configuration {
     }
 }
 
-/// The configuration that was pickled.
+/// Restores a pickled configuration.
 #[pyfunction(name = "_configuration")]
 pub fn restored(links: &Bound<'_, PyAny>) -> PyResult<Configuration> {
     let given = Given::new("links", links)?;
@@ -343,7 +348,7 @@ pub fn restored(links: &Bound<'_, PyAny>) -> PyResult<Configuration> {
     })?)
 }
 
-/// A function of the module that pickles name.
+/// A function that pickles name to restore an object.
 pub fn restorer<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
     py.import("lanefield._lanefield")?.getattr(name)
 }

@@ -1,5 +1,5 @@
-//! Arrays as PyQUDA and gpt have them. All three have spins in the basis of DeGrand and Rossi and spin slower than colour; sites, the links of a site and
-//! the sites of the fifth dimension lie in other orders:
+//! Arrays in the conventions of PyQUDA and gpt. All three conventions have the DeGrand-Rossi basis of spins, and spin slower than colour. They
+//! differ in the order of sites, of the links of a site, and of the sites of the fifth dimension:
 //!
 //! | convention | fields | five-dimensional fields | links |
 //! |---|---|---|---|
@@ -21,14 +21,14 @@ use super::errors::value;
 pub enum Convention {
     Lanefield,
     PyQuda,
-    /// gpt's: Grid's.
+    /// The order of gpt, which is Grid's.
     Gpt,
 }
 
 impl Convention {
     pub const ALL: [Self; 3] = [Self::Lanefield, Self::PyQuda, Self::Gpt];
 
-    /// That of an argument that was read.
+    /// The convention with this name, which the function `convention` has read.
     pub fn of(word: &str) -> Self {
         Self::ALL.into_iter().find(|known| known.name() == word).unwrap_or(Self::Lanefield)
     }
@@ -46,19 +46,21 @@ impl Convention {
         self != Self::Gpt
     }
 
-    /// The axes of a lattice, or of one of five dimensions: (T, Z, Y, X), (Ls, T, Z, Y, X).
+    /// The axes of a lattice of four or five dimensions: (T, Z, Y, X) or (Ls, T, Z, Y, X).
     pub fn axes(self, extents: Extents, ls: Option<usize>) -> PyResult<Vec<usize>> {
         let [x, y, z, t] = extents.as_array();
         let along_s = ls.as_slice();
         match self {
             Self::Lanefield => Ok([along_s, &[t, z, y, x]].concat()),
             Self::PyQuda if x % 2 == 0 => Ok([along_s, &[2, t, z, y, x / 2]].concat()),
-            Self::PyQuda => Err(value(format!("arrays of PyQUDA have an axis X/2, and X is {x} on {extents}"))),
+            Self::PyQuda => {
+                Err(value(format!("X is {x} on {extents}: arrays of PyQUDA have an axis X/2, so X must be even")))
+            }
             Self::Gpt => Ok(vec![extents.volume().saturating_mul(ls.unwrap_or(1))]),
         }
     }
 
-    /// The order of fields, `ls` of which are one of five dimensions.
+    /// The order of four-dimensional fields, `ls` of which make a five-dimensional one.
     pub fn order(self, extents: Extents, ls: usize) -> Order {
         match self {
             Self::Lanefield => Order::together(extents, 1),
@@ -67,7 +69,7 @@ impl Convention {
         }
     }
 
-    /// The order and axes of links. Parts are directions.
+    /// The order and the axes of links. The parts of the order are directions.
     pub fn links(self, extents: Extents) -> PyResult<(Order, Vec<usize>)> {
         let lattice = self.axes(extents, None)?;
         Ok(match self {
@@ -76,8 +78,8 @@ impl Convention {
         })
     }
 
-    /// The extents of the array `name`, whose lattice begins at axis `first`, and those that were given.
-    /// Fails for extents that are told by neither, or by both in two ways.
+    /// The extents of the array `name`, whose lattice begins at axis `first`. They follow from the shape or from `given`.
+    /// Fails if neither determines them, or if they contradict each other.
     pub fn extents(self, (name, shape): (&str, &[usize]), first: usize, given: Option<Extents>) -> PyResult<Extents> {
         let told = match (self, shape.get(first..).unwrap_or_default()) {
             (Self::Lanefield, &[t, z, y, x, ..]) => Extents::new([x, y, z, t]).map_err(value)?,
@@ -85,12 +87,14 @@ impl Convention {
                 Extents::new([half.saturating_mul(2), y, z, t]).map_err(value)?
             }
             (Self::Gpt, _) => {
-                return given.ok_or_else(|| value("arrays of gpt do not tell the extents: give lattice=(x, y, z, t)"));
+                return given.ok_or_else(|| {
+                    value("the shape of an array of gpt does not determine the extents: give lattice=(x, y, z, t)")
+                });
             }
             _ => {
                 let convention = self.name();
                 return Err(value(format!(
-                    "the shape of {name} is {}: it has no lattice of {convention}",
+                    "the shape of {name} is {}: it does not have the axes of a lattice in convention=\"{convention}\"",
                     tuple(shape)
                 )));
             }
@@ -110,8 +114,8 @@ pub fn convention(given: &Bound<'_, PyAny>) -> PyResult<&'static str> {
     word("convention", given, &Convention::ALL.map(Convention::name))
 }
 
-/// In which order the objects of an array lie. An object is what one part of a field has at a site, and parts are numbered: right-hand sides, or of each
-/// the sites along s, or directions of links.
+/// The order of the objects of an array. An object is the spinor, colour vectors or link that one part of a field has at a site. Parts are
+/// numbered: they are right-hand sides, with the sites along s of each, or the directions of links.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Order {
     extents: Extents,
@@ -120,19 +124,19 @@ pub struct Order {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Kind {
-    /// Sites with x fastest; at each so many parts together.
+    /// Sites with x fastest; at each site this number of parts lie together.
     Together(usize),
-    /// Part by part, of each the sites with x + y + z + t even, then the others, x fastest.
+    /// Part by part. In each part, first the even sites, then the odd ones, with x fastest.
     Parities,
 }
 
 impl Order {
-    /// Sites with x fastest, at each so many parts together: 1, part by part; all of them, the library's site order.
+    /// Sites with x fastest, with `parts` parts together at each site. 1 is part by part; the number of all parts is the library's site order.
     pub fn together(extents: Extents, parts: usize) -> Self {
         Self { extents, kind: Kind::Together(parts) }
     }
 
-    /// Where the object of a part and a site lies, in objects.
+    /// The place of the object of a part at a site, counted in objects.
     #[inline]
     pub fn place(&self, part: usize, site: usize) -> usize {
         let volume = self.extents.volume();
@@ -141,13 +145,13 @@ impl Order {
             Kind::Together(parts) => (part / parts * volume + site) * parts + part % parts,
             Kind::Parities => {
                 let parity = self.extents.coordinate(site).iter().sum::<usize>() % 2;
-                // In each line along x half of the sites have either parity.
+                // In each line along x, half of the sites are even.
                 part * volume + parity * (volume / 2) + site / 2
             }
         }
     }
 
-    /// The part and the site of the object there.
+    /// The part and the site of the object at a place.
     #[inline]
     pub fn at(&self, place: usize) -> (usize, usize) {
         let volume = self.extents.volume();
@@ -166,7 +170,7 @@ impl Order {
     }
 }
 
-/// Fills a list with objects of `words` numbers that lie in another order elsewhere.
+/// Copies objects of `words` numbers into a list of another order.
 pub fn fill<S: Number, R: Number>(
     (to, order): (&mut [Complex<R>], Order),
     (from, their_order): (&[Complex<S>], Order),
@@ -184,7 +188,7 @@ pub fn fill<S: Number, R: Number>(
     });
 }
 
-/// Numbers in another order as a new array of these axes.
+/// Copies numbers into a new array of another order, with these axes.
 pub fn reordered<'py, R: Number>(
     py: Python<'py>,
     from: (&[Complex<R>], Order),

@@ -1,4 +1,4 @@
-//! Correlators of pion and rho, and their effective masses.
+//! Correlators of the pion and the rho, and their effective masses.
 
 use std::borrow::Cow;
 
@@ -42,7 +42,7 @@ impl Correlators {
         array(py, self.0.rho_components.concat(), &[3, self.0.pion.len()])
     }
 
-    /// The twist angle in degrees by which the propagator was rotated to the physical basis of twisted mass; None where none was given.
+    /// The twist angle, in degrees, of the rotation of the propagator to the physical basis of twisted mass; None if none was given.
     #[getter]
     fn twist_angle(&self) -> Option<f64> {
         self.1.map(TwistAngle::degrees)
@@ -53,13 +53,14 @@ impl Correlators {
     }
 }
 
-/// The correlators of a propagator (T, Z, Y, X, 4, 4, 3, 3) whose source lies in time slice `origin_time`: C(t) is the sum over time slice t of
-/// tr[γ5 S† γ5 Γ S Γ], the exact sum over its sites of the sites' traces, each computed in f64 (docs/arithmetic.md §11). On the CPU where no device is
-/// given.
+/// Computes the correlators of a propagator (T, Z, Y, X, 4, 4, 3, 3) whose source lies in time slice `origin_time`. C(t) is the sum
+/// over time slice t of tr[γ5 S† γ5 Γ S Γ]: the exact sum of the traces of its sites, each computed in f64 (docs/arithmetic.md §11).
 ///
-/// twist_angle: of a propagator of twisted mass, "maximal" or ω in degrees, tan ω = mu / (m - m_cr). It is rotated to the physical basis first; without it
-///     the rho is that of the twisted basis, at maximal twist the physical a1. Mesons are charged.
-/// lattice: the extents, which arrays of gpt do not tell; others must have them.
+/// twist_angle: for a propagator of twisted mass, "maximal", or ω in degrees with tan ω = mu / (m - m_cr). The propagator is first
+///     rotated to the physical basis. Without it, the rho is that of the twisted basis, which is the physical a1 at maximal twist.
+///     Mesons are charged.
+/// device: the CPU by default.
+/// lattice: the extents. Arrays of gpt need them, because their shape does not determine them. Other arrays must have these extents.
 #[pyfunction]
 #[pyo3(signature = (propagator, *, origin_time=0, twist_angle=None, device=None, convention="lanefield", lattice=None))]
 pub fn correlator(
@@ -112,8 +113,8 @@ fn copied<R: Number>(values: &[Complex<R>], order: Order, ours: Order) -> PyResu
     Ok(copy)
 }
 
-/// The effective mass between times t and t + 1: (…, T - 1) of correlators (…, T), the m of C(t) / C(t+1) = cosh(m(T/2 - t)) / cosh(m(T/2 - t - 1));
-/// NaN where there is none.
+/// Computes the effective masses between times t and t + 1: (…, T - 1) for correlators (…, T). Each is the m of
+/// C(t) / C(t+1) = cosh(m(T/2 - t)) / cosh(m(T/2 - t - 1)), or NaN if there is none.
 #[pyfunction]
 pub fn effective_masses<'py>(py: Python<'py>, correlator: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let given = in_c_order(correlator)?;

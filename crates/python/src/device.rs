@@ -1,4 +1,4 @@
-//! Where to compute: the CPU reference, or an OpenCL device.
+//! Devices: the CPU reference, or an OpenCL device.
 
 use std::sync::Arc;
 
@@ -15,19 +15,20 @@ use pyo3::sync::PyOnceLock;
 use super::arguments::{self, mistyped, wrong};
 use super::errors::{self, DeviceError, value};
 
-/// Runs `work` on the threads of the CPU reference while the interpreter is free. What takes long enough to be ended belongs into `running::run`.
+/// Runs `work` on the threads of the CPU reference, with the interpreter released. Work that a user may want to interrupt belongs into
+/// `running::run`.
 pub fn on_host<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
     let device = Device::of_host(py, None)?;
     let backend = device.get().backend().as_ref();
     Ok(py.detach(|| backend.install(work)))
 }
 
-/// Where to compute. No bit of any result depends on it.
+/// A device that computes. No bit of any result depends on it.
 ///
-/// choice: "cpu", the CPU reference; "auto", the first GPU, else any OpenCL device, else the CPU reference; a number from `devices()`, or part of a name.
-///     That of the environment variable LANEFIELD_DEVICE, else "auto", where not given.
-/// threads: of the CPU reference; all cores, or RAYON_NUM_THREADS, where not given.
-/// lanes: the width of vectors in bytes, 8 to 256; what suits device and lattice where not given.
+/// choice: "cpu", the CPU reference; "auto", the first GPU, else any OpenCL device, else the CPU reference; a number from
+///     `devices()`; or part of a name. By default, the value of the environment variable LANEFIELD_DEVICE, else "auto".
+/// threads: number of threads of the CPU reference; by default RAYON_NUM_THREADS, else the number of cores.
+/// lanes: lane width in bytes, 8 to 256; by default a width that suits the device and the lattice.
 #[pyclass(frozen, module = "lanefield")]
 pub struct Device {
     backend: Arc<AnyBackend>,
@@ -40,12 +41,12 @@ impl Device {
         &self.backend
     }
 
-    /// The lanes for a lattice on it.
+    /// The lanes for a lattice on this device.
     pub fn lanes(&self) -> LaneChoice {
         self.backend.lanes(self.lanes)
     }
 
-    /// The device that was given: one that is open, or what to open; where none was, that of `LANEFIELD_DEVICE`, else "auto", opened once.
+    /// The device of an argument: an open device, or one to open. By default that of `LANEFIELD_DEVICE`, else "auto", which is opened once.
     pub fn of(py: Python<'_>, given: Option<&Bound<'_, PyAny>>) -> PyResult<Py<Self>> {
         static DEFAULT: PyOnceLock<Py<Device>> = PyOnceLock::new();
         let Some(given) = given else {
@@ -58,7 +59,7 @@ impl Device {
         }
     }
 
-    /// The same, but the CPU reference where none was given: for what is quicker done than moved.
+    /// The same, but with the CPU reference as default: for work that takes less time than moving its data.
     pub fn of_host(py: Python<'_>, given: Option<&Bound<'_, PyAny>>) -> PyResult<Py<Self>> {
         static CPU: PyOnceLock<Py<Device>> = PyOnceLock::new();
         if given.is_some() {
@@ -79,7 +80,7 @@ impl Device {
         Ok(device)
     }
 
-    /// The device, and what is to be said of it.
+    /// Opens a device. Returns it with warnings.
     fn opened(choice: &DeviceChoice, threads: Option<Threads>, lanes: LaneChoice) -> PyResult<(Self, Vec<String>)> {
         let (selected, note) = select(choice, (0, 1)).map_err(|error| match error {
             SelectError::NoOpenCl { .. } => DeviceError::new_err(error.to_string()),
@@ -88,7 +89,7 @@ impl Device {
         match selected {
             Selected::Cpu => {
                 let backend = Arc::new(Cpu::new(threads).map_err(errors::backend)?.into());
-                // That there is no OpenCL at all is no news.
+                // If OpenCL is not installed at all, there is no warning.
                 let is_absent = || matches!(listed(), Err(OpenClError::NoOpenCl { is_installed: false, .. }));
                 let warnings = note.filter(|_| !is_absent()).into_iter().collect();
                 Ok((Self { backend, lanes, not_bitwise: None }, warnings))
@@ -107,19 +108,19 @@ impl Device {
     }
 }
 
-/// Refuses several processes of a launcher, unless they share their work by mpi4py: the module has no ranks of its own.
+/// Fails if a launcher started several processes, unless they use mpi4py to divide their work: the module has no ranks of its own.
 fn require_alone(py: Python<'_>) -> PyResult<()> {
     let launched = Launched::of_environment().filter(Launched::are_several);
     let Some(launched) = launched else { return Ok(()) };
     if py.import("sys")?.getattr("modules")?.contains("mpi4py")? {
         return Ok(());
     }
-    let why = "the Python module shares no lattice among them";
-    let cure = "run the program lanefield on ranks, or import mpi4py first and share the work by it";
+    let why = "the Python module does not divide a lattice among them";
+    let cure = "run the program lanefield on ranks, or import mpi4py first and divide the work with it";
     Err(DeviceError::new_err(launched.in_words(why, cure)))
 }
 
-/// What is opened where nothing is named.
+/// The device that is opened by default.
 fn default_choice() -> String {
     let named = std::env::var("LANEFIELD_DEVICE").ok().filter(|name| !name.trim().is_empty());
     named.unwrap_or_else(|| DeviceChoice::Auto.to_string())
@@ -153,19 +154,20 @@ impl Device {
         Self::open(py, &choice, threads, lanes)
     }
 
-    /// What it is, in one line.
+    /// The device in one line of text.
     #[getter]
     pub fn description(&self) -> String {
         self.backend.describe()
     }
 
-    /// Whether it is an OpenCL device.
+    /// Whether this is an OpenCL device.
     #[getter]
     fn is_opencl(&self) -> bool {
         self.backend.opencl().is_some()
     }
 
-    /// Whether its arithmetic was probed and keeps the contract of the bits; else a UserWarning was given.
+    /// Whether the device computes the bits that docs/arithmetic.md defines. If a probe finds that it does not, opening it gives a
+    /// UserWarning.
     #[getter]
     fn is_bitwise(&self) -> bool {
         self.not_bitwise.is_none()
@@ -176,7 +178,7 @@ impl Device {
     }
 }
 
-/// The OpenCL devices of this machine, with the keys of `lanefield devices --json`; none where there is no OpenCL.
+/// The OpenCL devices of this machine, with the keys of `lanefield devices --json`. The list is empty if there is no OpenCL.
 #[pyfunction]
 pub fn devices(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
     let devices = match py.detach(listed) {

@@ -1,5 +1,5 @@
-//! Errors of the library as exceptions of Python: what was given is wrong (`ValueError`), files (`OSError`), memory (`MemoryError`), devices, and solves
-//! that found no solution.
+//! Errors of the library as exceptions of Python: wrong arguments (`ValueError`), files (`OSError`), memory (`MemoryError`), devices
+//! (`DeviceError`), and solves without a solution (`NotConverged`).
 
 use std::error::Error;
 use std::fmt::Display;
@@ -15,7 +15,7 @@ use lanefield::io::npy::NpyError;
 use lanefield::io::open::OpenError;
 use lanefield::observable::{CorrelatorError, PropagatorError};
 use lanefield::reference::field::FieldError;
-use lanefield::solver::{Method, SolveError, SolverError};
+use lanefield::solver::{SolveError, SolverError};
 use numpy::PyArray1;
 use pyo3::exceptions::{
     PyFileNotFoundError, PyIsADirectoryError, PyMemoryError, PyOSError, PyPermissionError, PyRuntimeError, PyValueError,
@@ -26,21 +26,21 @@ pyo3::create_exception!(
     lanefield,
     NotConverged,
     PyRuntimeError,
-    "A solve found no solution. `history` is the array of |r|² of the recurrence until then, `iterations` the number of iterations; the iterate is not kept."
+    "A solve found no solution. `history` has |r|² of the recurrence, and `iterations` the number of iterations. The iterate is not kept."
 );
 pyo3::create_exception!(
     lanefield,
     DeviceError,
     PyRuntimeError,
-    "A device, or its driver, could not do what it was asked."
+    "A device or its driver could not do what was requested."
 );
 
-/// What was given is wrong.
+/// The error for a wrong argument.
 pub fn value(error: impl Display) -> PyErr {
     PyValueError::new_err(error.to_string())
 }
 
-/// What the system refused, as Python tells it.
+/// An error of the operating system, as the subclass of `OSError` for its kind.
 fn refused(kind: io::ErrorKind, message: String) -> PyErr {
     match kind {
         io::ErrorKind::NotFound => PyFileNotFoundError::new_err(message),
@@ -50,7 +50,7 @@ fn refused(kind: io::ErrorKind, message: String) -> PyErr {
     }
 }
 
-/// A file that was not opened.
+/// The error for a file that could not be opened.
 pub fn unopened(error: &OpenError) -> PyErr {
     let kind = match error {
         OpenError::System { source, .. } | OpenError::Spool { source, .. } => source.kind(),
@@ -59,7 +59,7 @@ pub fn unopened(error: &OpenError) -> PyErr {
     refused(kind, error.to_string())
 }
 
-/// A file that was not written.
+/// The error for a file that could not be written.
 pub fn unwritten(error: &WriteError) -> PyErr {
     let kind = match error {
         WriteError::NoDirectory { .. } => io::ErrorKind::NotFound,
@@ -70,7 +70,7 @@ pub fn unwritten(error: &WriteError) -> PyErr {
     refused(kind, error.to_string())
 }
 
-/// Where there is no memory for `what`.
+/// The error for missing memory, for `what`.
 pub fn no_memory(what: impl Display) -> PyErr {
     PyMemoryError::new_err(format!("not enough memory for {what}"))
 }
@@ -94,7 +94,7 @@ pub fn opencl(error: OpenClError) -> PyErr {
     DeviceError::new_err(error.to_string())
 }
 
-/// An array that was not read.
+/// The error for an array that could not be read.
 pub fn array(path: &Path, error: impl Into<Box<dyn Error>>) -> PyErr {
     let error = error.into();
     let opening = match (error.downcast_ref(), error.downcast_ref()) {
@@ -110,7 +110,7 @@ pub fn configuration(error: ConfigurationError) -> PyErr {
         ConfigurationError::Write(error) => unwritten(&error),
         ConfigurationError::Name { .. } => value(format!("{error}, as in format=\"nersc\"")),
         error if error.to_string().contains("datasets of complex numbers are in the file") => {
-            value(format!("{error}: Configuration.from_array(read_array(path, dataset=NAME)) takes it"))
+            value(format!("{error}: read one with Configuration.from_array(read_array(path, dataset=NAME))"))
         }
         error => value(error),
     }
@@ -122,23 +122,18 @@ pub fn solve(py: Python<'_>, error: SolveError) -> PyErr {
     }
     match error {
         SolveError::Backend(error) | SolveError::Recurrence(SolverError::Backend(error)) => backend(error),
-        // It is read where NumPy has it.
+        // The solver reads the array in place.
         SolveError::Changed { what } if what.contains("source") => PyRuntimeError::new_err(
-            "the source changed during the solve: the program wrote to its array, or memory lost bits; solve again, and leave the array as it is",
+            "the source changed during the solve: the program wrote to its array, or memory lost bits; solve again without writing to it",
         ),
         SolveError::Changed { .. } => PyRuntimeError::new_err(error.to_string()),
         SolveError::NoBatch { method, rhs } => {
-            let method = method_name(method);
-            value(format!("method '{method}' takes one right-hand side, not {rhs}: solve them one by one, or by 'cg'"))
+            let solver = method.name();
+            value(format!(
+                "solver '{solver}' accepts one right-hand side, not {rhs}: solve them one by one, or with 'cg'"
+            ))
         }
         error => value(error),
-    }
-}
-
-pub fn method_name(method: Method) -> &'static str {
-    match method {
-        Method::MixedF32 => "mixed",
-        method => method.name(),
     }
 }
 

@@ -1,6 +1,6 @@
-//! The axes of what operators act on: spinors (T, Z, Y, X, 4, 3), five-dimensional fermions (Ls, T, Z, Y, X, 4, 3), colour vectors
-//! (T, Z, Y, X, N, 3), each with an axis of right-hand sides before all others where there are several, and the same in other conventions. In the
-//! library's site order s and right-hand sides are faster than the site.
+//! The axes of the fields that operators act on: spinors (T, Z, Y, X, 4, 3), five-dimensional fermions (Ls, T, Z, Y, X, 4, 3) and colour
+//! vectors (T, Z, Y, X, N, 3). Several right-hand sides have one more axis before all others. Other conventions have the same fields with other
+//! axes. In the library's site order, s and right-hand sides are faster than the site.
 
 use std::borrow::Cow;
 
@@ -16,38 +16,38 @@ use super::arrays::{Number, tuple};
 use super::convention::{Convention, Order, fill, reordered};
 use super::errors::value;
 
-/// Whether spinors of four dimensions stand for sources and solutions of an operator of five.
+/// Whether four-dimensional spinors are the sources and solutions of a five-dimensional operator.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Physical {
-    /// They do not.
+    /// Never.
     No,
-    /// They do where the shape is that of one, and of nothing else.
+    /// If the shape is that of a single one, and of nothing else.
     SingleRank,
-    /// Only they do.
+    /// Always.
     Yes,
 }
 
-/// An array's axes as those of a field that an operator acts on.
+/// The axes of an array, read as those of a field that an operator acts on.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Axes {
-    /// Of the whole array.
+    /// The shape of the whole array.
     shape: Vec<usize>,
     extents: Extents,
-    /// Right-hand sides: 1 also where they have no axis.
+    /// Number of right-hand sides; 1 if they have no axis.
     pub rhs: usize,
-    /// Whether it holds spinors of four dimensions for an operator of five.
+    /// Whether the array contains four-dimensional spinors for a five-dimensional operator.
     pub is_physical: bool,
-    /// Spinors or groups of colour vectors a site.
+    /// Number of spinors, or groups of colour vectors, at each site.
     parts: usize,
-    /// Complex numbers of one of them.
+    /// Number of words of one of them.
     words: usize,
-    /// How they lie.
+    /// The order in which they lie.
     order: Order,
 }
 
 struct ActsOn {
     ls: Option<usize>,
-    /// Spins, or colour vectors.
+    /// Number of spins (4), or of colour vectors.
     components: usize,
 }
 
@@ -57,17 +57,17 @@ impl ActsOn {
             (AnyModel::DomainWall(_), Object::Spinors(ls)) => Ok(Self { ls: Some(ls), components: 4 }),
             (_, Object::Spinors(_)) => Ok(Self { ls: None, components: 4 }),
             (_, Object::ColourVectors(components)) => Ok(Self { ls: None, components }),
-            (_, other) => Err(value(format!("fields of type {} have no arrays here", other.name()))),
+            (_, other) => Err(value(format!("fields of type {} are not available in Python", other.name()))),
         }
     }
 
-    /// The axes before those of a site. One colour vector may have no axis for its number.
+    /// The axes before those of a site. A single colour vector may lack the axis for its number.
     fn before_site<'a>(&self, shape: &'a [usize]) -> Option<&'a [usize]> {
         let whole = shape.strip_suffix(&[self.components, 3]);
         whole.or_else(|| shape.strip_suffix(&[3]).filter(|_| self.components == 1))
     }
 
-    /// Right-hand sides, and whether they are physical spinors.
+    /// The number of right-hand sides, and whether they are physical spinors; `None` if the shape does not fit.
     fn read(
         &self,
         shape: &[usize],
@@ -83,7 +83,7 @@ impl ActsOn {
         };
         let of_walls = || {
             let leading = leading(None)?;
-            // Where s has an axis, that of right-hand sides could be it.
+            // If s has an axis, an axis of right-hand sides could be mistaken for it.
             let is_clear = physical == Physical::Yes || leading.is_empty() || !convention.has_axis_of_s();
             rhs(leading).filter(|_| is_clear).map(|rhs| (rhs, true))
         };
@@ -95,7 +95,7 @@ impl ActsOn {
         }
     }
 
-    /// What shapes are right.
+    /// The valid shapes, in words.
     fn expected(
         &self,
         model: &AnyModel,
@@ -131,8 +131,7 @@ impl Axes {
             let expected = acts_on.expected(model, extents, (convention, physical))?;
             let fits = |other: &Convention| acts_on.read(shape, extents, (*other, physical)).is_some();
             let other = Convention::ALL.into_iter().filter(|other| *other != convention).find(fits);
-            let hint =
-                other.map_or_else(String::new, |other| format!(" (it is one of convention=\"{}\")", other.name()));
+            let hint = other.map_or_else(String::new, |other| format!(" (it fits convention=\"{}\")", other.name()));
             return Err(value(format!("the shape of {name} is {}{hint}: {expected}", tuple(shape))));
         };
         let ls = acts_on.ls.filter(|_| !is_physical).unwrap_or(1);
@@ -156,12 +155,12 @@ impl Axes {
         Order::together(self.extents, self.parts)
     }
 
-    /// An array's numbers in site order: itself where that is its order.
+    /// The numbers of an array in site order, without a copy if the array is in this order.
     pub fn in_site_order<'a>(&self, values: &'a [Complex<f64>]) -> Result<Cow<'a, [Complex<f64>]>, FieldError> {
         if self.order == self.site_order() { Ok(Cow::Borrowed(values)) } else { self.copied(values).map(Cow::Owned) }
     }
 
-    /// The same as a copy, in f64.
+    /// A copy of the numbers of an array, in site order and in f64.
     pub fn copied<S: Number>(&self, values: &[Complex<S>]) -> Result<Vec<Complex<f64>>, FieldError> {
         let what = || "a source in site order".to_owned();
         let mut copy = list_of(what, values.len(), std::iter::repeat(Complex::ZERO))?;
@@ -177,7 +176,7 @@ impl Axes {
         }
     }
 
-    /// An array's numbers as a field.
+    /// The numbers of an array as a field.
     pub fn field<R: Number>(&self, shape: FieldShape, values: &[Complex<R>]) -> Result<FieldData<R>, BackendError> {
         let field = Field::from_sites(shape.lattice, shape.sites, shape.object, |site, object| {
             for (part, object) in object.chunks_exact_mut(self.words).enumerate() {
@@ -187,14 +186,14 @@ impl Axes {
         Ok(field?.into_data())
     }
 
-    /// A field's numbers as the array has them; +0 on sites that the field does not live on.
+    /// Writes the numbers of a field in the order of the array; +0 on sites that the field does not have.
     pub fn read<R: Number>(&self, field: &FieldData<R>, values: &mut [Complex<R>]) {
         let (lattice, sites, words, numbers) = (field.lattice(), field.sites(), self.words, field.words());
         let (nsimd, outer, extent) = (lattice.nsimd(), lattice.outer_extents(sites)[0], self.extents[0]);
         let halved = usize::from(sites != lanefield::reference::layout::Sites::Full);
         let a_task = items_a_task(values.len() / words);
         for_each_chunk(values, words * a_task, |task, objects| {
-            // Where the first site of the line along x lies that was looked at last.
+            // The latest line along x, and the place of its first site.
             let (mut line, mut first) = (usize::MAX, Place { osite: 0, lane: 0 });
             for (place, object) in (task * a_task..).zip(objects.chunks_exact_mut(words)) {
                 let (part, site) = self.order.at(place);

@@ -1,16 +1,17 @@
-//! The Python package `lanefield`: configurations, operators, solves, exact sums and correlators over NumPy arrays, on any OpenCL device or on the CPU,
-//! with the same bits. Its types and documentation for Python are in `python/lanefield/__init__.pyi`; what it computes is the library's, as for the program.
+//! The Python package `lanefield`: configurations, operators, solves, exact sums and correlators over NumPy arrays, on any OpenCL device or
+//! on the CPU, with the same bits. The library computes them, as for the program. `python/lanefield/__init__.pyi` has the types and the
+//! documentation for Python.
 //!
 //! | file | subject |
 //! |---|---|
-//! | `arguments.rs` | arguments by their names |
-//! | `convention.rs` | arrays as PyQUDA and gpt have them |
-//! | `errors.rs` | Rust's errors as Python's |
-//! | `arrays.rs`, `fields.rs` | NumPy arrays in and out, and the axes of what operators act on |
-//! | `device.rs`, `running.rs` | where to compute; computing while Python waits, answers signals and is told of progress |
+//! | `arguments.rs` | reading arguments, with errors that name them |
+//! | `convention.rs` | arrays of PyQUDA and gpt |
+//! | `errors.rs` | errors of Rust as exceptions of Python |
+//! | `arrays.rs`, `fields.rs` | NumPy arrays in and out, and the axes of the fields of operators |
+//! | `device.rs`, `running.rs` | devices; computing while Python waits, answers signals and reports progress |
 //! | `configuration.rs`, `sources.rs` | gauge configurations and sources |
 //! | `operator.rs`, `apply.rs` | operators by name, and their application |
-//! | `solve.rs`, `result.rs`, `quark_source.rs`, `propagator.rs`, `correlator.rs` | solves, and what is made of them |
+//! | `solve.rs`, `result.rs`, `quark_source.rs`, `propagator.rs`, `correlator.rs` | solves, their results, propagators and correlators |
 //! | `sums.rs` | exact sums over sites |
 //! | `ports.rs` | comparison of arrays, and golden data |
 
@@ -65,7 +66,7 @@ mod module {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
-        // What pickles name is no part of what the package offers.
+        // Pickles name these functions. They are not part of the package's interface.
         module.setattr("_configuration", wrap_pyfunction!(super::configuration::restored, module)?)?;
         module.setattr("_right_hand_side", wrap_pyfunction!(super::result::restored_rhs, module)?)?;
         module.setattr("_solve_result", wrap_pyfunction!(super::result::restored_result, module)?)?;

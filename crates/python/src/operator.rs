@@ -1,4 +1,5 @@
-//! Operators by name, with the parameters of the library's definitions as keywords: an operator that is added there is here by itself.
+//! Operators by name, with the parameters of the library's definitions as keywords. An operator that is added to the library is available
+//! here without a change.
 
 use lanefield::dynamic::{Applicable, KeptOperator, Piece, beyond, field_shape};
 use lanefield::operator::{
@@ -23,18 +24,19 @@ use super::device::Device;
 use super::errors::value;
 use super::fields::{Axes, Physical};
 
-/// An operator M on a configuration, on a device, by its name, with its parameters as keywords: `operators()` lists both.
+/// An operator M on a configuration and a device, by its name, with its parameters as keywords: `operators()` lists both.
 ///
-/// `operators()` also tells M as a "formula", with U the links, phases of the boundary on the links across it, and
+/// `operators()` also has M as a "formula". In it, U are the links; those that cross the boundary carry its phase; and
 /// W ψ(x) = -½ Σ_μ [(1 - γ_μ) U_μ(x) ψ(x+μ) + (1 + γ_μ) U_μ†(x-μ) ψ(x-μ)].
 ///
-/// There is no kappa: it is 1 / (2 (4 + mass)). Sections 6, 9, 13 to 17 and 25 of docs/arithmetic.md define every rounding.
+/// There is no parameter kappa: it is 1 / (2 (4 + mass)). Sections 6, 9, 13 to 17 and 25 of docs/arithmetic.md define every rounding.
 ///
-/// boundary: phases of the fermion in x, y, z, t: 1 periodic, -1 antiperiodic, 0 fixed, or e^{iθ} of ψ(x+L) = e^{iθ} ψ(x), as a complex number or as text,
-///     "0.25pi" of θ = π/4, which need reconstruct=18; (1, 1, 1, -1) where not given.
-/// reconstruct: reals stored per link, 18, 12 or 8, also as `links`; 18 where not given. Part of the operator: it changes the last bits.
-/// legs: the order in which the hop adds its legs, likewise.
-/// device: where to apply it; that of LANEFIELD_DEVICE, else "auto", where not given.
+/// boundary: phases of the fermion in x, y, z, t: 1 periodic, -1 antiperiodic, 0 fixed, or e^{iθ}, with ψ(x+L) = e^{iθ} ψ(x). By
+///     default (1, 1, 1, -1). A phase e^{iθ} is a complex number or text, such as "0.25pi" for θ = π/4, and needs reconstruct=18.
+/// reconstruct: number of reals that are stored for each link: 18 (the default), 12 or 8. It is part of the operator: it changes the
+///     last bits.
+/// legs: the order in which the hop adds its legs, such as "-t-y-z+t+y+z-x+x" (the default). It also changes the last bits.
+/// device: the device that applies the operator; by default that of LANEFIELD_DEVICE, else "auto".
 #[pyclass(frozen, module = "lanefield")]
 pub struct Operator {
     model: AnyModel,
@@ -56,7 +58,7 @@ impl Operator {
         self.device.get()
     }
 
-    /// Refuses parameters beyond the precision of the computation, and a diagonal that even-odd preconditioning cannot divide by.
+    /// Fails if the working precision cannot hold a parameter, or if even-odd preconditioning cannot divide by the diagonal.
     pub fn check<R: Vectors>(&self, preconditioned: bool) -> PyResult<()> {
         let is_finite = |number: f64| R::from_f64(number).to_f64().is_finite();
         let model = self.model;
@@ -65,8 +67,8 @@ impl Operator {
         }
         let diagonal = model.diagonal();
         if !is_finite(diagonal) || (preconditioned && !is_finite(1.0 / diagonal)) {
-            let what = "which even-odd pieces divide by, as solves do unless even_odd=False";
-            return Err(value(format!("the diagonal of {} is {diagonal:?} in {}, {what}", model.describe(), R::NAME)));
+            let why = "even-odd pieces divide by it, and so do solves unless even_odd=False";
+            return Err(value(format!("the diagonal of {} is {diagonal:?} in {}: {why}", model.describe(), R::NAME)));
         }
         Ok(())
     }
@@ -87,7 +89,7 @@ fn keyword(parameter: &Parameter) -> String {
     parameter.name.replace('-', "_")
 }
 
-/// What values a parameter takes.
+/// The values of a parameter, in words.
 fn expected(kind: ParameterKind) -> String {
     match kind {
         ParameterKind::Number => "a finite number".to_owned(),
@@ -96,11 +98,11 @@ fn expected(kind: ParameterKind) -> String {
     }
 }
 
-/// A value that was given, as the definition reads it.
+/// A value from Python, as text that the definition can parse.
 fn text(key: &str, parameter: &Parameter, given: &Bound<'_, PyAny>) -> PyResult<String> {
     let mistyped = || mistyped(key, given, &expected(parameter.kind));
     let text = match parameter.kind {
-        // The number itself, not how Python writes it: a float32 is then what it is, and 8.0 is 8.
+        // The number itself, not its text in Python: a float32 keeps its value, and 8.0 is 8.
         ParameterKind::Number | ParameterKind::Count(_) => given.extract::<f64>().map_err(|_| mistyped())?.to_string(),
         ParameterKind::Choice(_) => given.extract().map_err(|_| mistyped())?,
     };
@@ -110,7 +112,7 @@ fn text(key: &str, parameter: &Parameter, given: &Bound<'_, PyAny>) -> PyResult<
     }
 }
 
-/// A keyword that the operator does not have, and perhaps what was meant.
+/// The error for a keyword that the operator does not have, with a suggestion if there is one.
 fn unknown(definition: &Definition, key: &str) -> PyErr {
     let keywords: Vec<String> = definition.parameters.iter().map(keyword).collect();
     let hint = match keywords.iter().find(|known| known.eq_ignore_ascii_case(key)) {
@@ -123,7 +125,7 @@ fn unknown(definition: &Definition, key: &str) -> PyErr {
     value(format!("operator {} has no parameter {key}: it has {}{hint}", definition.name, keywords.join(", ")))
 }
 
-/// The parameters by name, of keywords.
+/// Names and texts of the parameters that are given as keywords.
 fn given(
     definition: &'static Definition,
     keywords: Option<&Bound<'_, PyDict>>,
@@ -139,15 +141,15 @@ fn given(
         .collect()
 }
 
-/// The phases of (1, 1, 1, -1), ("0.25pi", 1, 1j, 0) or "1,1,1,-1".
+/// Reads boundary phases such as (1, 1, 1, -1), ("0.25pi", 1, 1j, 0) or "1,1,1,-1".
 fn boundary_of(given: &Bound<'_, PyAny>) -> PyResult<BoundaryPhases> {
-    let expected = "phases of x, y, z and t, each 1, -1, 0, a complex number of modulus 1 or an angle as '0.25pi', as (1, 1, 1, -1)";
+    let expected = "phases of x, y, z and t, such as (1, 1, 1, -1), each 1, -1, 0, a complex number of modulus 1 or an angle such as '0.25pi'";
     if let Ok(text) = given.extract::<String>() {
         return text.parse().map_err(|_| wrong("boundary", given, expected));
     }
     let phase = |given: Bound<'_, PyAny>| match given.extract::<String>() {
         Ok(text) => Ok(text.parse::<Phase>().ok()),
-        // Numbers of Python and of NumPy have both.
+        // All numbers of Python and NumPy have these attributes.
         Err(_) => {
             Ok(Phase::of_number(Complex::new(given.getattr("real")?.extract()?, given.getattr("imag")?.extract()?)))
         }
@@ -167,21 +169,24 @@ fn as_python<'py>(py: Python<'py>, parameter: &Parameter, number: f64) -> PyResu
     }
 }
 
-/// Reals stored per link, which has two names.
-fn link_format(reconstruct: Option<usize>, links: Option<usize>) -> PyResult<LinkFormat> {
-    let (name, reals) = match (reconstruct, links) {
-        (Some(_), Some(_)) => return Err(value("reconstruct and links are two names of one number: give one of them")),
-        (Some(reals), None) => ("reconstruct", reals),
-        (None, Some(reals)) => ("links", reals),
-        (None, None) => return Ok(LinkFormat::Full),
-    };
-    reals.to_string().parse().map_err(|_| value(format!("{name} is {reals}: expected 18, 12 or 8")))
+/// Takes `links`, the deprecated name of `reconstruct`, out of the keywords of an operator.
+fn deprecated_links(keywords: Option<&Bound<'_, PyDict>>) -> PyResult<Option<usize>> {
+    let Some(keywords) = keywords else { return Ok(None) };
+    let Some(links) = keywords.get_item("links")? else { return Ok(None) };
+    keywords.del_item("links")?;
+    arguments::links(&links)
+}
+
+/// The format of the links with that number of reals for each link.
+fn link_format(reconstruct: Option<usize>) -> PyResult<LinkFormat> {
+    let Some(reals) = reconstruct else { return Ok(LinkFormat::Full) };
+    reals.to_string().parse().map_err(|_| value(format!("reconstruct is {reals}: expected 18, 12 or 8")))
 }
 
 #[pymethods]
 impl Operator {
     #[new]
-    #[pyo3(signature = (name, configuration, *, boundary=None, reconstruct=None, links=None, legs=None, device=None, **parameters))]
+    #[pyo3(signature = (name, configuration, *, boundary=None, reconstruct=None, legs=None, device=None, **parameters))]
     #[allow(clippy::too_many_arguments, reason = "keywords")]
     fn new(
         py: Python<'_>,
@@ -189,14 +194,15 @@ impl Operator {
         #[pyo3(from_py_with = configuration::configuration)] configuration: Py<Configuration>,
         boundary: Option<&Bound<'_, PyAny>>,
         #[pyo3(from_py_with = arguments::reconstruct)] reconstruct: Option<usize>,
-        #[pyo3(from_py_with = arguments::links)] links: Option<usize>,
         #[pyo3(from_py_with = arguments::legs)] legs: Option<String>,
         device: Option<&Bound<'_, PyAny>>,
         parameters: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
+        let links = deprecated_links(parameters)?;
+        let reconstruct = arguments::renamed(py, ("reconstruct", reconstruct), ("links", links))?;
         let hop = HopParameters {
             boundary: boundary.map_or(Ok(BoundaryPhases::ANTIPERIODIC_IN_TIME), boundary_of)?,
-            links: link_format(reconstruct, links)?,
+            links: link_format(reconstruct)?,
             legs: legs.map_or(Ok(Default::default()), |legs| legs.parse()).map_err(value)?,
         };
         let definition = definition(&name).map_err(value)?;
@@ -208,13 +214,13 @@ impl Operator {
         Ok(Self { model, configuration, device, kept })
     }
 
-    /// Its name.
+    /// Name of the operator.
     #[getter]
     fn name(&self) -> &'static str {
         self.model.name()
     }
 
-    /// Its parameters by keyword, those of the hop among them.
+    /// Parameters by keyword, including `boundary`, `reconstruct` and `legs`.
     #[getter]
     fn parameters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dictionary = PyDict::new(py);
@@ -222,7 +228,7 @@ impl Operator {
             dictionary.set_item(keyword(parameter), as_python(py, parameter, number)?)?;
         }
         let HopParameters { boundary, links, legs } = self.model.hop();
-        // Whole numbers, and text of other phases.
+        // Phases 1, -1 and 0 become whole numbers, others stay text.
         let phase = |phase: &str| {
             phase.parse::<i64>().map_or_else(|_| phase.into_bound_py_any(py), |phase| phase.into_bound_py_any(py))
         };
@@ -233,26 +239,28 @@ impl Operator {
         Ok(dictionary)
     }
 
-    /// The configuration.
+    /// Gauge configuration of the operator.
     #[getter(configuration)]
     fn its_configuration(&self, py: Python<'_>) -> Py<Configuration> {
         self.configuration.clone_ref(py)
     }
 
-    /// Where it is applied.
+    /// Device that applies the operator.
     #[getter(device)]
     fn its_device(&self, py: Python<'_>) -> Py<Device> {
         self.device.clone_ref(py)
     }
 
-    /// Applies it, or one of its even-odd pieces, in the precision of `psi`. The result has the shape and precision of `psi`.
+    /// Applies M, or one of its even-odd pieces, in the precision of `psi`. The result has the shape and precision of `psi`.
     ///
-    /// psi: what the operator acts on, or several of them with one more axis before all others.
-    /// dagger: the Hermitian conjugate M†. With a piece, that piece of M†: of meooe onto the even sites it is the conjugate of meooe onto the odd ones.
-    /// piece: full, M on all sites; meooe, the part that connects the parities; mooee, the part that stays on one; mooeeinv, its inverse;
-    ///     mpc, the Schur complement Moo - Moe Mee⁻¹ Meo on the odd sites, of staggered fermions times the mass.
-    /// parity: of the sites of the result, for meooe, mooee and mooeeinv; the result is 0 on the others.
-    /// out: an array for the result, of the shape and precision of `psi` and in C order, which is returned. It shares no memory with `psi`.
+    /// psi: a field that the operator acts on, or several along one more axis before all others.
+    /// dagger: apply the Hermitian conjugate M†. With a piece, apply that piece of M†: meooe of M† onto the even sites is the conjugate
+    ///     of meooe of M onto the odd sites.
+    /// piece: "full", M on all sites; "meooe", the part that connects the parities; "mooee", the part that stays on a parity; "mooeeinv",
+    ///     its inverse; "mpc", the Schur complement Moo - Moe Mee⁻¹ Meo on the odd sites, for staggered fermions times the mass.
+    /// parity: the target parity, for meooe, mooee and mooeeinv. The result is 0 on the other sites.
+    /// out: an array for the result, which is returned. It must have the shape and precision of `psi`, be in C order, and share no memory
+    ///     with `psi`.
     #[pyo3(signature = (psi, *, dagger=false, piece="full", parity=None, out=None, convention="lanefield"))]
     #[allow(clippy::too_many_arguments, reason = "keywords")]
     fn apply<'py>(
@@ -278,7 +286,7 @@ impl Operator {
         let parameters = self.model.parameters();
         let value_of = |name: &str| parameters.iter().find(|(known, _)| known.name == name).map(|(_, value)| *value);
         let told = parameters.iter().filter(|(parameter, value)| {
-            // What follows another parameter is told where it has a value of its own.
+            // A parameter that follows another one is shown only if its value differs.
             parameter.follows.is_none_or(|other| value_of(other) != Some(*value))
         });
         let told: String = told.map(|(known, value)| format!(", {} {}", keyword(known), known.text(*value))).collect();
@@ -306,9 +314,9 @@ impl Operator {
     }
 }
 
-/// The operators there are, and the keywords of their parameters:
-/// {name: {"meaning": …, "formula": …, "parameters": {keyword: {"meaning": …, "default": …}}}}. A default of None: it must be given; "follows" names
-/// the parameter whose value it has where it is not given.
+/// The names of the operators, and the keywords of their parameters:
+/// {name: {"meaning": …, "formula": …, "parameters": {keyword: {"meaning": …, "default": …}}}}.
+/// If the default is None, the parameter is required. "follows" names another parameter, whose value is the default.
 #[pyfunction]
 pub fn operators(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let operators = PyDict::new(py);

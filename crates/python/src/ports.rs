@@ -1,4 +1,4 @@
-//! What whoever ports kernels needs: two arrays compared to the last bit, and golden data.
+//! Help for ports of kernels: comparison of two arrays bit for bit, and golden data.
 
 use std::path::PathBuf;
 
@@ -24,43 +24,43 @@ use super::device::{Device, on_host};
 use super::errors::{self, no_memory, unwritten, value};
 use super::running;
 
-/// Facts as dictionaries and lists.
+/// Serializable facts as Python dictionaries and lists.
 fn as_python<'py>(py: Python<'py>, facts: &impl Serialize) -> PyResult<Bound<'py, PyAny>> {
     let text = serde_json::to_string(facts).map_err(value)?;
     py.import("json")?.call_method1("loads", (text,))
 }
 
-/// What a comparison of two arrays found; true where they are the same.
+/// The result of a comparison of two arrays. It is true if they are the same.
 #[pyclass(frozen, module = "lanefield")]
 pub struct Comparison(comparison::Comparison);
 
 #[pymethods]
 impl Comparison {
-    /// Whether all numbers are the same, or within `ulps`.
+    /// Whether all numbers are the same, or differ by at most `ulps`.
     #[getter]
     fn same(&self) -> bool {
         self.0.is_same()
     }
 
-    /// Real numbers that differ by more than `ulps`.
+    /// Number of reals that differ by more than `ulps`.
     #[getter]
     fn differing(&self) -> u64 {
         self.0.differing
     }
 
-    /// The first number that differs, in site order: where, both values, their bits, their distance; None where none does.
+    /// The first number that differs, in site order: its place, both values, their bits and their distance; None if none differs.
     #[getter]
     fn first<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         as_python(py, &self.0.first)
     }
 
-    /// What may have caused it, the most certain first, as sentences.
+    /// Probable causes of the difference as sentences, the most certain first.
     #[getter]
     fn causes(&self) -> Vec<String> {
         self.0.causes.iter().map(|cause| cause.sentence.clone()).collect()
     }
 
-    /// All that was found, with the keys of `lanefield compare --json`.
+    /// Everything that was found, with the keys of `lanefield compare --json`.
     #[getter]
     fn facts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         as_python(py, &self.0)
@@ -78,7 +78,7 @@ impl Comparison {
     }
 }
 
-/// Real, complex or whole numbers of an array, as they are compared.
+/// The real, complex or whole numbers of an array, for a comparison.
 fn numbers(name: &str, array: &Bound<'_, PyAny>) -> PyResult<comparison::Numbers> {
     let array = in_c_order(array)?;
     let (shape, kind) = (array.shape().to_vec(), array.dtype().kind());
@@ -92,7 +92,7 @@ fn numbers(name: &str, array: &Bound<'_, PyAny>) -> PyResult<comparison::Numbers
         return Ok(comparison::Numbers::of_f32(shape, array.as_slice().map_err(value)?));
     }
     if let b'i' | b'u' | b'b' = kind {
-        // What 64 bits do not hold is above 2^53 too.
+        // Numbers that do not fit 64 bits are also above 2^53.
         let array: PyReadonlyArrayDyn<'_, i64> = array.call_method1("astype", ("int64",))?.extract()?;
         let bytes = array.as_slice().map_err(value)?.iter().flat_map(|number| number.to_le_bytes());
         let bytes = list_of(copied, 8 * array.len(), bytes).map_err(errors::field)?;
@@ -117,10 +117,11 @@ fn copy<T: Copy>(what: impl FnOnce() -> String, values: &[T]) -> PyResult<Vec<T>
     list_of(what, values.len(), values.iter().copied()).map_err(errors::field)
 }
 
-/// Compares two arrays of one shape, of complex, real or whole numbers, to the last bit: where they differ first, how many numbers do, where they lie,
-/// and what may have caused it. Any NaN equals any NaN; where one is f32 and the other f64, the latter is first rounded to f32.
+/// Compares two arrays of the same shape, with complex, real or whole numbers, bit for bit. The result says which number differs
+/// first, how many differ, where they lie, and a probable cause. Any NaN equals any NaN. If one array is f32 and the other f64, the
+/// latter is first rounded to f32.
 ///
-/// ulps: numbers so many units in the last place apart, or fewer, are accepted; of whole numbers none.
+/// ulps: accept numbers that are at most this many units in the last place apart. Whole numbers must always be equal.
 #[pyfunction]
 #[pyo3(signature = (a, b, ulps=0))]
 pub fn compare(
@@ -129,7 +130,7 @@ pub fn compare(
     #[pyo3(from_py_with = arguments::ulps)] ulps: u64,
 ) -> PyResult<Comparison> {
     let py = a.py();
-    // Both as numbers in f64, a copy on the way, and what is counted.
+    // Both arrays in f64, a copy of each, and the counts.
     let reals = |array: &Bound<'_, PyAny>| Ok::<_, PyErr>(in_c_order(array)?.len().saturating_mul(2));
     require_memory("the comparison", reals(a)?.saturating_add(reals(b)?).saturating_mul(24))?;
     let (a, b) = (numbers("a", a)?, numbers("b", b)?);
@@ -137,13 +138,13 @@ pub fn compare(
     on_host(py, || comparison::compare_numbers(a, b, options))?.map(Comparison).map_err(value)
 }
 
-/// Refuses what the system has no memory for, where running out of it would abort the process.
+/// Fails if the system does not have this much memory. Without this check, running out of memory would abort the process.
 fn require_memory(what: &str, bytes: usize) -> PyResult<()> {
     let mut memory: Vec<u8> = Vec::new();
     memory.try_reserve_exact(bytes).map_err(|_| no_memory(what))
 }
 
-/// What an export holds in memory, for a site of the lattice: 13 KB were measured with all kernels on 8.8.8.8.
+/// Bytes that an export holds in memory for each site of the lattice: 13 KB were measured with all kernels on 8.8.8.8.
 const BYTES_A_SITE: usize = 16 << 10;
 
 /// The seed in the signature below is that of the program.
@@ -162,9 +163,9 @@ fn golden_error(error: GoldenError) -> PyErr {
     }
 }
 
-/// Kernels by their names; all of them where none is named.
+/// Kernels by their names; all if `names` is `None`.
 fn kernels_of(names: Option<Vec<String>>) -> PyResult<Vec<&'static Kernel>> {
-    // What is only a part of sums is left out.
+    // Kernels that only run as a part of a sum are left out.
     let launched = || kernel::all().filter(|kernel| kernel.is_launched());
     let Some(names) = names else { return Ok(launched().collect()) };
     let known = |name: String| {
@@ -176,13 +177,14 @@ fn kernels_of(names: Option<Vec<String>>) -> PyResult<Vec<&'static Kernel>> {
     names.into_iter().map(known).collect()
 }
 
-/// Writes golden data to a directory: inputs, intermediates and results of kernels, with a manifest (docs/golden.md). The same bytes come from every
-/// device. Gives the numbers of `cases`, `stages`, `files` and `bytes`. Ctrl-C ends it after the kernel at hand, and nothing is written.
+/// Writes golden data to a directory: inputs, intermediates and results of kernels, with a manifest (docs/golden.md). Every device
+/// writes the same bytes. Returns the numbers of `cases`, `stages`, `files` and `bytes`. Ctrl-C ends the export after the current
+/// kernel, and nothing is written.
 ///
-/// kernels: by name; all where not given.
-/// lattice: of even extents; (4, 6, 2, 8) where not given.
-/// device: the CPU where not given.
-/// overwrite: replace a directory that holds golden data; otherwise FileExistsError.
+/// kernels: names of kernels; by default all.
+/// lattice: extents, which must be even; (4, 6, 2, 8) by default.
+/// device: the CPU by default.
+/// overwrite: replace a directory that holds golden data. Without it, such a directory raises FileExistsError.
 #[pyfunction]
 #[pyo3(signature = (directory, *, kernels=None, lattice=None, seed=1, precisions=None, device=None, overwrite=false))]
 #[allow(clippy::too_many_arguments, reason = "keywords")]
@@ -225,9 +227,9 @@ pub fn golden_export<'py>(
     as_python(py, &facts)
 }
 
-/// Compares the results of a port in `against` with golden data: whatever is there is compared. Gives `same`, how many files were `compared`, which
-/// `differ` and which are `missing`, these three by kernel too as `groups`, files that the golden data do not have as `unknown`, and the `first`
-/// difference.
+/// Compares the results of a port in the directory `against` with golden data. Results that are missing are not compared. Returns
+/// `same`, the number of files that were `compared`, those that `differ` and those that are `missing`, and the same three by kernel
+/// as `groups`; files that are not in the golden data as `unknown`; and the `first` difference.
 #[pyfunction]
 #[pyo3(signature = (directory, against, *, ulps=0))]
 pub fn golden_check(

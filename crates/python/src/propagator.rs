@@ -28,32 +28,40 @@ use super::operator::{self, Operator};
 use super::quark_source::{self, QuarkColumns, SmearLinks};
 use super::result::SolveResult;
 use super::running::{self, Courier};
-use super::solve::How;
+use super::solve::{How, by_name};
 
 /// Axes of a propagator's site: sink spin, source spin, sink colour, source colour.
 pub const OF_SITE: [usize; 4] = [4, 4, 3, 3];
 
-/// The source where none is given.
+/// The default source.
 const ORIGIN: Source = Source::Point { position: [0; 4], component: None };
 
-/// The propagator S of a quark from a source: M S = η for each spin and colour of the source. `source` is a point (x, y, z, t), δ; a name, as of
-/// `lanefield propagator --source`: "wall:t", "momentum:nx,ny,nz,t", "z2:SEED,t" or "z4:SEED,t"; or an array of twelve columns,
-/// (12, T, Z, Y, X, 4, 3) with column 3·spin + colour first, or (T, Z, Y, X, 4, 4, 3, 3), a propagator. `solution` is (T, Z, Y, X, 4, 4, 3, 3): sink spin,
-/// source spin, sink colour, source colour. That of twisted mass is in the twisted basis, for which `correlator` takes the twist angle.
+/// Computes the propagator S of a quark from a source: M S = η for each spin and colour of the source. `source` is one of:
 ///
-/// method: "cg" solves all twelve in one batch and "block-cg" in one block, others one after the other, and `progress` then counts the iterations of each anew.
+/// - a point (x, y, z, t);
+/// - a name, as of `lanefield propagator --source`: "wall:t", "momentum:nx,ny,nz,t", "z2:SEED,t" or "z4:SEED,t";
+/// - an array of twelve columns (12, T, Z, Y, X, 4, 3), where column 3·spin + colour is that of this spin and colour;
+/// - a propagator (T, Z, Y, X, 4, 4, 3, 3).
+///
+/// `solution` is (T, Z, Y, X, 4, 4, 3, 3): sink spin, source spin, sink colour, source colour. For twisted mass it is in the twisted
+/// basis; pass the twist angle to `correlator`.
+///
+/// solver: "cg" solves all twelve in one batch, and "block-cg" in one block. The others solve one after the other, and `progress`
+///     then counts the iterations of each from the start.
 /// smear_source: (alpha, steps) of Gaussian smearing of the source within its time slices (docs/spectrum.md).
-/// smear_sink: the same of the sink, after the solve. The solution is then complex128.
-/// smear_links: the links of both, if they are not those of the operator: a Configuration, or a smearing of the operator's as "spatial-ape:0.5,10".
+/// smear_sink: the same for the sink, after the solve. The solution is then complex128.
+/// smear_links: the links of both smearings, if they are not those of the operator: a Configuration, or a smearing of the operator's
+///     links, such as "spatial-ape:0.5,10".
 ///
-/// Otherwise as `solve`.
+/// The other keywords are those of `solve`.
 #[pyfunction]
 #[pyo3(
     signature = (
-        operator, source=QuarkColumns::Named(ORIGIN), *, method="cg", tol=None, max_iterations=None, precision="f64", even_odd=true,
-        smear_source=None, smear_sink=None, smear_links=None, progress=None, every=10, convention="lanefield"
+        operator, source=QuarkColumns::Named(ORIGIN), *, solver="cg", tolerance=None, max_iterations=None, precision="f64",
+        even_odd=true, smear_source=None, smear_sink=None, smear_links=None, progress=None, every=10, convention="lanefield",
+        method=None, tol=None
     ),
-    text_signature = "(operator, source=(0, 0, 0, 0), *, method='cg', tol=None, max_iterations=None, precision='f64', even_odd=True, \
+    text_signature = "(operator, source=(0, 0, 0, 0), *, solver='cg', tolerance=None, max_iterations=None, precision='f64', even_odd=True, \
                       smear_source=None, smear_sink=None, smear_links=None, progress=None, every=10, convention='lanefield')"
 )]
 #[allow(clippy::too_many_arguments, reason = "keywords")]
@@ -61,8 +69,8 @@ pub fn propagator<'py>(
     py: Python<'py>,
     #[pyo3(from_py_with = operator::operator)] operator: Py<Operator>,
     #[pyo3(from_py_with = quark_source::quark_source)] source: QuarkColumns<'py>,
-    #[pyo3(from_py_with = arguments::method)] method: &'static str,
-    #[pyo3(from_py_with = arguments::tol)] tol: Option<f64>,
+    #[pyo3(from_py_with = arguments::solver)] solver: &'static str,
+    #[pyo3(from_py_with = arguments::tolerance)] tolerance: Option<f64>,
     #[pyo3(from_py_with = arguments::max_iterations)] max_iterations: Option<usize>,
     #[pyo3(from_py_with = arguments::precision)] precision: Option<&'static str>,
     #[pyo3(from_py_with = arguments::even_odd)] even_odd: bool,
@@ -72,13 +80,14 @@ pub fn propagator<'py>(
     progress: Option<Bound<'py, PyAny>>,
     #[pyo3(from_py_with = arguments::every)] every: usize,
     #[pyo3(from_py_with = convention::convention)] convention: &'static str,
+    #[pyo3(from_py_with = arguments::method)] method: Option<&'static str>,
+    #[pyo3(from_py_with = arguments::tol)] tol: Option<f64>,
 ) -> PyResult<SolveResult> {
     let (operator, convention) = (operator.bind(py), Convention::of(convention));
-    let how = How::new(method, tol, max_iterations, even_odd, progress, every)?;
+    let (solver, tolerance) = by_name(py, (solver, tolerance), (method, tol))?;
+    let how = How::new(solver, tolerance, max_iterations, even_odd, progress, every)?;
     if smear_links.is_some() && smear_source.is_none() && smear_sink.is_none() {
-        return Err(value(
-            "smear_links are the links on which quarks are smeared, and none are: give smear_source or smear_sink, too",
-        ));
+        return Err(value("smear_links needs smear_source or smear_sink: without them no quark is smeared"));
     }
     require_quark(&operator.get().model()).map_err(value)?;
     let extents = operator.get().configuration().get().extents();
@@ -100,7 +109,7 @@ pub fn propagator<'py>(
     }
 }
 
-/// The columns of an array as spinors at each site, and the time slice of all.
+/// The twelve columns of an array in site order, and their time slice if they lie in one.
 fn columns_of(
     py: Python<'_>,
     given: &Given<'_>,
@@ -173,7 +182,7 @@ fn in_precision<R: Number>(
     let computed = running::run(py, how.progress.as_ref(), |courier| {
         device.install(|| {
             let (solution, reports) = match solve.method {
-                // All columns in one batch.
+                // All columns in one batch or block.
                 Method::ConjugateGradients | Method::BlockConjugateGradients => {
                     let mut report =
                         observable::propagator(device, configuration, source.clone(), &solve, courier, None)?;
@@ -212,10 +221,10 @@ fn propagator_array<R: Number>(
     }
 }
 
-/// The propagator in site order, and reports without it.
+/// The propagator in site order, and the reports without their solutions.
 type Solved<R> = (Vec<Complex<R>>, Vec<SolveReport<R>>);
 
-/// Column by column, for methods that take one right-hand side.
+/// Solves column by column, for solvers of a single right-hand side.
 fn one_by_one<R: Number>(
     backend: &AnyBackend,
     configuration: &Configuration,

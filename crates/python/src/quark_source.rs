@@ -1,4 +1,4 @@
-//! From what a propagator is solved, and on which links its quarks are smeared.
+//! Sources of propagators, and the links on which quarks are smeared.
 
 use lanefield::gauge::Smearing;
 use lanefield::observable::{COLUMNS, Source};
@@ -12,7 +12,7 @@ use super::configuration::Configuration;
 
 /// Links on which quarks are smeared.
 pub enum SmearLinks {
-    /// Those of the operator, smeared.
+    /// The links of the operator, smeared.
     Smeared(Smearing),
     Of(Py<Configuration>),
 }
@@ -22,7 +22,7 @@ impl Argument for SmearLinks {
         if let Ok(configuration) = given.extract() {
             return Ok(Self::Of(configuration));
         }
-        let expected = "a lanefield.Configuration, or a smearing as 'spatial-ape:0.5,10'";
+        let expected = "a lanefield.Configuration, or a smearing such as 'spatial-ape:0.5,10'";
         let text: String = given.extract().map_err(|_| mistyped(name, given, expected))?;
         let smearing = text.parse::<Smearing>().map_err(|error| error.to_string());
         let smearing = smearing.and_then(|smearing| smearing.check().map(|()| smearing).map_err(|e| e.to_string()));
@@ -30,14 +30,14 @@ impl Argument for SmearLinks {
     }
 }
 
-/// What a propagator is solved from.
+/// The source of a propagator.
 pub enum QuarkColumns<'py> {
     Named(Source),
     /// An array of twelve columns.
     Array(Given<'py>),
 }
 
-/// A point, the name of a source in each spin and colour, or an array.
+/// Reads the argument `source`: a point, the name of a source, or an array of twelve columns.
 pub fn quark_source<'py>(given: &Bound<'py, PyAny>) -> PyResult<QuarkColumns<'py>> {
     let name = "source";
     let Ok(text) = given.extract::<String>() else {
@@ -49,11 +49,9 @@ pub fn quark_source<'py>(given: &Bound<'py, PyAny>) -> PyResult<QuarkColumns<'py
         return Ok(QuarkColumns::Named(Source::Point { position, component: None }));
     };
     match Source::columns(&text) {
-        Ok(Source::File(_)) => Err(wrong(
-            name,
-            given,
-            "the name of a source, as in 'wall:0'; of a file lanefield.read_array makes an array",
-        )),
+        Ok(Source::File(_)) => {
+            Err(wrong(name, given, "the name of a source, such as 'wall:0'; read a file with lanefield.read_array"))
+        }
         Ok(source) => Ok(QuarkColumns::Named(source)),
         Err(error) => Err(PyValueError::new_err(error)),
     }

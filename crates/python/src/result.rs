@@ -1,4 +1,4 @@
-//! What a solve gives.
+//! Results of solves.
 
 use std::fmt::Write as _;
 
@@ -22,7 +22,7 @@ impl RightHandSide {
         self.0.info.iterations
     }
 
-    /// |r|² of the recurrence, of the guess 0 and after each iteration: (iterations + 1), the same bits on every device.
+    /// |r|² of the recurrence, for the guess 0 and after each iteration: iterations + 1 numbers, with the same bits on every device.
     #[getter]
     fn history<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         PyArray1::from_slice(py, &self.0.info.history)
@@ -40,30 +40,31 @@ impl RightHandSide {
         self.0.info.relative_residual()
     }
 
-    /// SHA-256 of the file that `lanefield solve --history` writes of it, 64 hex digits.
+    /// SHA-256, 64 hex digits, of the history as `lanefield solve --history` writes it.
     #[getter]
     fn history_sha256(&self) -> String {
         let mut csv = "iteration,residual,residual_bits\n".to_owned();
         for (iteration, c) in self.0.info.history.iter().enumerate() {
-            // To a string it cannot fail.
+            // Writing to a string cannot fail.
             let _ = writeln!(csv, "{iteration},{c:e},{:016x}", c.to_bits());
         }
         hex::encode(Sha256::digest(csv))
     }
 
-    /// |b - Aψ| / |b| of the system that was solved, computed anew in f64; NaN where it could not be computed.
+    /// |b - Aψ| / |b| of the system that was solved, recomputed in f64; NaN if it could not be computed.
     #[getter]
     fn true_residual(&self) -> f64 {
         self.0.true_residual
     }
 
-    /// |η - Mψ| / |η| on all sites, in f64; NaN where it could not be computed.
+    /// |η - Mψ| / |η| on all sites, in f64; NaN if it could not be computed.
     #[getter]
     fn solution_residual(&self) -> f64 {
         self.0.solution_residual
     }
 
-    /// The power of two that the source was multiplied by for the solve, and every |r|² twice; 0 unless its numbers are very small or large.
+    /// For the solve the source was multiplied by 2 to this power, and so each |r|² by 4 to this power; 0 unless |b|² would underflow or
+    /// overflow.
     #[getter]
     fn source_scale(&self) -> i32 {
         self.0.source_scale
@@ -85,32 +86,33 @@ impl RightHandSide {
     }
 }
 
-/// Solutions, and what they took. Of several right-hand sides `iterations` and `history` are those of the one that took longest, and residuals the
-/// largest. It may be pickled.
+/// Solutions, and what they took. If there are several right-hand sides, `iterations` and `history` are those of the one that took
+/// longest, and residuals are the largest. Results can be pickled.
 #[pyclass(frozen, module = "lanefield")]
 pub struct SolveResult {
-    /// The solution, of the shape of the source; of a propagator (T, Z, Y, X, 4, 4, 3, 3).
+    /// The solution, with the shape of the source; for a propagator (T, Z, Y, X, 4, 4, 3, 3).
     #[pyo3(get)]
     solution: Py<PyAny>,
-    /// Each right-hand side; of a propagator number 3·spin + colour of the source.
+    /// The right-hand sides; for a propagator, number 3·spin + colour is that of this spin and colour of the source.
     #[pyo3(get)]
     rhs: Vec<Py<RightHandSide>>,
-    /// Wall time of the recurrence, without that of building kernels.
+    /// Wall time of the recurrence in seconds, without that of building kernels.
     #[pyo3(get)]
     seconds: f64,
-    /// Wall time of building kernels.
+    /// Wall time of building kernels, in seconds.
     #[pyo3(get)]
     building_seconds: f64,
     /// Why the true residuals could not be computed, if they could not.
     #[pyo3(get)]
     unchecked: Option<String>,
-    /// Of a propagator its estimated relative error on each time slice, from the source on, the largest of all right-hand sides. Empty of others.
+    /// For a propagator, its estimated relative error on each time slice from the source on, the largest of all right-hand sides.
+    /// Otherwise empty.
     #[pyo3(get)]
     relative_errors: Vec<f64>,
 }
 
 impl SolveResult {
-    /// With the solution as an array, of one report or several one after the other.
+    /// A result with the solution as an array. `reports` are those of one solve, or of several that ran one after the other.
     pub fn new<R>(py: Python<'_>, solution: Py<PyAny>, reports: &[SolveReport<R>]) -> PyResult<Self> {
         let rhs = reports.iter().flat_map(|report| &report.rhs).map(|rhs| Py::new(py, RightHandSide(rhs.clone())));
         Ok(Self {
@@ -123,7 +125,7 @@ impl SolveResult {
         })
     }
 
-    /// The right-hand side that took longest; the first among equals.
+    /// The right-hand side with the most iterations; the first of them if there are several.
     fn longest(&self) -> Option<&RightHandSide> {
         self.rhs.iter().rev().map(Py::get).max_by_key(|rhs| rhs.iterations())
     }
@@ -131,19 +133,20 @@ impl SolveResult {
 
 #[pymethods]
 impl SolveResult {
-    /// Iterations of the recurrence that took longest.
+    /// Iterations of the right-hand side that took longest.
     #[getter]
     fn iterations(&self) -> usize {
         self.longest().map_or(0, RightHandSide::iterations)
     }
 
-    /// |r|² of the recurrence that took longest, of the guess 0 and after each iteration: (iterations + 1), the same bits on every device.
+    /// |r|² of the right-hand side that took longest, for the guess 0 and after each iteration: iterations + 1 numbers, with the same
+    /// bits on every device.
     #[getter]
     fn history<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<f64>>> {
         self.longest().map(|rhs| rhs.history(py))
     }
 
-    /// The last |r|² of that history.
+    /// The last |r|² of `history`.
     #[getter]
     fn residual_squared(&self) -> Option<f64> {
         self.longest().and_then(RightHandSide::residual_squared)
@@ -155,32 +158,33 @@ impl SolveResult {
         self.largest(RightHandSide::relative_residual)
     }
 
-    /// SHA-256 of the file that `lanefield solve --history` writes of that history, 64 hex digits.
+    /// SHA-256, 64 hex digits, of `history` as `lanefield solve --history` writes it.
     #[getter]
     fn history_sha256(&self) -> Option<String> {
         self.longest().map(RightHandSide::history_sha256)
     }
 
-    /// The power of two that the source of that history was multiplied by for the solve, and every |r|² twice; 0 unless its numbers are very small or large.
+    /// For the solve the source of `history` was multiplied by 2 to this power, and so each |r|² by 4 to this power; 0 unless |b|² would
+    /// underflow or overflow.
     #[getter]
     fn source_scale(&self) -> i32 {
         self.longest().map_or(0, RightHandSide::source_scale)
     }
 
-    /// The largest |b - Aψ| / |b| of the systems that were solved, computed anew in f64; NaN where it could not be computed.
+    /// The largest |b - Aψ| / |b| of the systems that were solved, recomputed in f64; NaN if one could not be computed.
     #[getter]
     fn true_residual(&self) -> f64 {
         self.largest(|rhs| rhs.0.true_residual)
     }
 
-    /// The largest |η - Mψ| / |η| on all sites, in f64; NaN where it could not be computed.
+    /// The largest |η - Mψ| / |η| on all sites, in f64; NaN if one could not be computed.
     #[getter]
     fn solution_residual(&self) -> f64 {
         self.largest(|rhs| rhs.0.solution_residual)
     }
 
-    /// Whether the true residuals were computed. They are then at most ten times `tol`, and the recurrence's own at most `tol`: what does not get there
-    /// raises NotConverged. Compare `true_residual` yourself where that is not enough.
+    /// Whether the true residuals could be computed. They are then at most ten times `tolerance`, and the residual of the recurrence is
+    /// at most `tolerance`: a solve that does not reach these raises NotConverged. If you need more, check `true_residual`.
     #[getter]
     fn converged(&self) -> bool {
         self.unchecked.is_none()
@@ -204,7 +208,7 @@ impl SolveResult {
 }
 
 impl SolveResult {
-    /// NaN where one is.
+    /// The largest of a number over all right-hand sides; NaN if one is NaN.
     fn largest(&self, of: impl Fn(&RightHandSide) -> f64) -> f64 {
         let numbers = self.rhs.iter().map(|rhs| of(rhs.get()));
         numbers.fold(
@@ -214,21 +218,21 @@ impl SolveResult {
     }
 }
 
-/// What is pickled of a right-hand side: iterations, history, |b|², both residuals and the scale.
+/// The pickled state of a right-hand side: iterations, history, |b|², both residuals and the scale.
 type RightHandSideState<'py> = (usize, Bound<'py, PyArray1<f64>>, f64, f64, f64, i32);
-/// And of a result: the solution, right-hand sides, and the rest.
+/// The pickled state of a result: the solution, the right-hand sides, and the rest.
 type SolveResultState = (Py<PyAny>, Vec<Py<RightHandSide>>, Told);
-/// Times, why the residuals were not computed, and errors of time slices.
+/// Both times, why the residuals could not be computed, and the relative errors of time slices.
 type Told = (f64, f64, Option<String>, Vec<f64>);
 
-/// The largest at each time.
+/// The largest number at each time.
 fn largest<'a>(all: impl Iterator<Item = &'a Vec<f64>>) -> Vec<f64> {
     all.cloned()
         .reduce(|one, other| one.iter().zip(&other).map(|(one, other)| one.max(*other)).collect())
         .unwrap_or_default()
 }
 
-/// The right-hand side that was pickled.
+/// Restores a pickled right-hand side.
 #[pyfunction(name = "_right_hand_side")]
 pub fn restored_rhs(
     iterations: usize,
@@ -243,7 +247,7 @@ pub fn restored_rhs(
     Ok(RightHandSide(SolvedRhs { info, true_residual, solution_residual, source_scale }))
 }
 
-/// The result that was pickled.
+/// Restores a pickled result.
 #[pyfunction(name = "_solve_result")]
 pub fn restored_result(solution: Py<PyAny>, rhs: Vec<Py<RightHandSide>>, told: Told) -> SolveResult {
     let (seconds, building_seconds, unchecked, relative_errors) = told;

@@ -1,5 +1,5 @@
-//! Computing while Python waits. What takes long runs on a thread of its own, which never touches Python; the thread that asked for it wakes up now and
-//! then to answer signals (Ctrl-C) and, where a function wants to be told of progress, to call it. The interpreter is free meanwhile.
+//! Computing while Python waits. Long computations run on a thread of their own, which never touches Python. The thread that called wakes up
+//! regularly to answer signals (Ctrl-C), and to call the function `progress` if there is one. Between these the interpreter is released.
 
 use std::panic;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,10 +13,10 @@ use pyo3::prelude::*;
 
 use super::errors;
 
-/// How long a signal may go unanswered.
+/// The longest time until a signal is answered.
 const WAKE: Duration = Duration::from_millis(50);
 
-/// Room for the compilers of OpenCL drivers, which expect as much as the first thread of a process has.
+/// Stack size: the compilers of OpenCL drivers expect as much as the first thread of a process has.
 const STACK_BYTES: usize = 16 << 20;
 
 /// The solve was ended from Python.
@@ -24,15 +24,15 @@ const STACK_BYTES: usize = 16 << 20;
 #[error("the solve was ended from Python")]
 struct Ended;
 
-/// Who is to be told of progress, and how often.
+/// The function that receives progress, and how often it is called.
 pub struct Progress<'py> {
     /// Called with the iteration and |r| / |b|.
     pub call: Bound<'py, PyAny>,
-    /// Iterations from one call to the next, at least 1.
+    /// Number of iterations from one call to the next, at least 1.
     pub every: usize,
 }
 
-/// Watches a solve for the thread that waits.
+/// Watches a solve for the waiting thread.
 pub struct Courier<'a> {
     ends: &'a AtomicBool,
     every: Option<usize>,
@@ -41,7 +41,7 @@ pub struct Courier<'a> {
 }
 
 impl Courier<'_> {
-    /// Tells whether to go on, where no solve looks at the courier.
+    /// A function that returns whether to continue, for computations that are not solves.
     pub fn goes_on_asked(&self) -> impl Fn() -> bool + Send + Sync {
         let ends = self.ends;
         move || !ends.load(Ordering::Relaxed)
@@ -63,7 +63,7 @@ impl Watcher for Courier<'_> {
 
     fn passed(&mut self, info: &SolverInfo) -> Result<(), Stopped> {
         if self.every.is_some_and(|every| info.iterations.is_multiple_of(every)) {
-            // That nobody listens is told by `ends`.
+            // If nobody listens any more, `ends` is set.
             let _ = self.tell.send((info.iterations, info.relative_residual()));
             let _ = self.told.recv();
         }
@@ -75,8 +75,8 @@ impl Watcher for Courier<'_> {
     }
 }
 
-/// Runs `work`, which a signal or an exception of `progress` ends where its solve looks at the courier.
-/// Fails with the exception, or a panic, which would be an error of this library.
+/// Runs `work`. A signal or an exception of `progress` ends it when it next consults the courier.
+/// Fails with that exception, or with a panic of `work`, which would be a bug in this library.
 pub fn run<T: Send>(
     py: Python<'_>,
     progress: Option<&Progress<'_>>,
@@ -94,7 +94,7 @@ pub fn run<T: Send>(
                 panic::catch_unwind(panic::AssertUnwindSafe(|| work(courier)))
             },
         );
-        // A thread that cannot be started lacks room for its stack, or in the system's tables.
+        // A thread that cannot start lacks memory for its stack, or an entry in the system's tables.
         let worker = worker.map_err(|error| errors::no_memory(format!("another thread: {error}")))?;
         let mut exception = None;
         loop {
@@ -128,5 +128,5 @@ pub fn run<T: Send>(
 
 fn of_panic(panic: &(dyn std::any::Any + Send)) -> PyErr {
     let said = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
-    PyRuntimeError::new_err(format!("this is an error of lanefield, please report it: {}", said.unwrap_or("a panic")))
+    PyRuntimeError::new_err(format!("this is a bug in lanefield, please report it: {}", said.unwrap_or("a panic")))
 }

@@ -1,4 +1,4 @@
-//! Solves M ψ = η of arrays.
+//! Solves of M ψ = η on arrays.
 
 use std::borrow::Cow;
 
@@ -23,10 +23,10 @@ use super::operator::{self, Operator};
 use super::result::SolveResult;
 use super::running::{self, Courier, Progress};
 
-/// How to solve, as keywords say it.
+/// The keywords of a solve.
 pub struct How<'py> {
     pub method: Method,
-    pub tol: Option<f64>,
+    pub tolerance: Option<f64>,
     pub max_iterations: Option<usize>,
     pub even_odd: bool,
     pub progress: Option<Progress<'py>>,
@@ -34,19 +34,18 @@ pub struct How<'py> {
 
 impl<'py> How<'py> {
     pub fn new(
-        method: &str,
-        tol: Option<f64>,
+        solver: &str,
+        tolerance: Option<f64>,
         max_iterations: Option<usize>,
         even_odd: bool,
         progress: Option<Bound<'py, PyAny>>,
         every: usize,
     ) -> PyResult<Self> {
-        let method = match method {
-            "mixed" => Method::MixedF32,
-            name => name.parse().map_err(value)?,
-        };
-        if let Some(tol) = tol.filter(|tol| !(1e-100..1.0).contains(tol)) {
-            return Err(value(format!("tol is {tol:?}: expected a number from 1e-100 to below 1, as 1e-10")));
+        let method: Method = solver.parse().map_err(value)?;
+        if let Some(tolerance) = tolerance.filter(|tolerance| !(1e-100..1.0).contains(tolerance)) {
+            return Err(value(format!(
+                "tolerance is {tolerance:?}: expected a number from 1e-100 to below 1, such as 1e-10"
+            )));
         }
         for (name, number) in [("max_iterations", max_iterations), ("every", Some(every))] {
             ensure!(number != Some(0), value(format!("{name} is 0: expected a whole number of iterations from 1")));
@@ -54,17 +53,18 @@ impl<'py> How<'py> {
         if let Some(progress) = progress.as_ref().filter(|progress| !progress.is_callable()) {
             return Err(mistyped("progress", progress, "a function of the iteration and |r| / |b|"));
         }
-        Ok(Self { method, tol, max_iterations, even_odd, progress: progress.map(|call| Progress { call, every }) })
+        let progress = progress.map(|call| Progress { call, every });
+        Ok(Self { method, tolerance, max_iterations, even_odd, progress })
     }
 
-    /// The precision of the solve: the one given, else that of mixed methods, else that of the source.
+    /// The precision of the solve: the requested one, else f64 for the mixed solvers, else that of the source.
     pub fn precision(&self, given: Option<&str>, of_source: Precision) -> PyResult<Precision> {
         let is_mixed = self.method.is_mixed();
         match given {
             None if is_mixed => Ok(Precision::F64),
             None => Ok(of_source),
             Some("f32") if is_mixed => {
-                Err(value("mixed methods compute solutions in f64: leave precision=\"f32\" out"))
+                Err(value("the mixed solvers compute solutions in f64: leave out precision=\"f32\""))
             }
             Some("f32") => Ok(Precision::F32),
             Some(_) => Ok(Precision::F64),
@@ -80,7 +80,7 @@ impl<'py> How<'py> {
             preconditioning: if self.even_odd { Preconditioning::EvenOdd } else { Preconditioning::None },
             method: self.method,
             params: SolverParams {
-                tolerance: self.tol.unwrap_or(auto.tolerance),
+                tolerance: self.tolerance.unwrap_or(auto.tolerance),
                 max_iterations: self.max_iterations.unwrap_or(auto.max_iterations),
                 ..auto
             },
@@ -93,42 +93,66 @@ impl<'py> How<'py> {
     }
 }
 
-/// Solves M ψ = η from the guess 0. Other threads of Python run meanwhile, and Ctrl-C ends the solve after the iteration at hand with KeyboardInterrupt.
+/// The solver and the tolerance, also if they were given under their deprecated names.
+pub fn by_name(
+    py: Python<'_>,
+    (solver, tolerance): (&'static str, Option<f64>),
+    (method, tol): (Option<&'static str>, Option<f64>),
+) -> PyResult<(&'static str, Option<f64>)> {
+    // The default cannot be told from the same solver by its name.
+    let given = Some(solver).filter(|solver| *solver != "cg");
+    let solver = arguments::renamed(py, ("solver", given), ("method", method))?.unwrap_or(solver);
+    Ok((solver, arguments::renamed(py, ("tolerance", tolerance), ("tol", tol))?))
+}
+
+/// Solves M ψ = η from the guess 0. Meanwhile other Python threads run. Ctrl-C ends the solve after the current iteration, with
+/// KeyboardInterrupt.
 ///
-/// source: η, of what the operator acts on. With one more axis before all others, several, which "cg" solves together. It may be read until the end, and
-///     must not be written to.
-/// physical: for domain wall fermions, whether the source is of spinors (T, Z, Y, X, 4, 3), which go onto the walls, as the solutions are taken from there.
-///     Where not given, one such spinor does; (Ls, T, Z, Y, X, 4, 3) is one source in five dimensions, never Ls physical ones: those need True.
-/// method: cg, conjugate gradients, on the normal equations unless the operator is positive definite; block-cg, the same of all sources in one block; bicgstab; mixed (mixed-f32) and mixed-half, conjugate
-///     gradients in f64 with a recurrence in f32 or half precision.
-/// tol: stop when |r| ≤ tol · |b|; 1e-10 in f64 and 1e-6 in f32 where not given.
-/// max_iterations: 10000 where not given.
-/// precision: that of mixed methods, f64, else that of the source, where not given.
+/// source: η, a field that the operator acts on, or several along one more axis before all others, which "cg" and "block-cg" solve
+///     together. It may be read until the solve ends, and must not be written to.
+/// physical: for domain wall fermions, whether the source consists of spinors (T, Z, Y, X, 4, 3). They are put onto the walls, and
+///     the solutions are read from there. By default, one such spinor is physical. (Ls, T, Z, Y, X, 4, 3) is always one source in
+///     five dimensions: several physical sources need True.
+/// solver: "cg", conjugate gradients, on the normal equations unless the operator is positive definite; "block-cg", conjugate
+///     gradients for all sources in one block; "bicgstab"; "mixed-f32" and "mixed-half", conjugate gradients in f64 with a recurrence
+///     in f32 or half precision.
+/// tolerance: stop when |r| ≤ tolerance · |b|; by default 1e-10 in f64 and 1e-6 in f32.
+/// max_iterations: 10000 by default.
+/// precision: "f64" or "f32". By default f64 for the mixed solvers, else the precision of the source.
 /// even_odd: solve the even-odd Schur complement, not M on all sites.
-/// progress: called with the iteration and |r| / |b| after each `every` iterations, before the solve goes on. What it raises ends the solve.
+/// progress: a function that is called with the iteration and |r| / |b|, before the solve continues. An exception that it raises ends
+///     the solve.
+/// every: call `progress` after each `every` iterations.
 ///
 /// Raises NotConverged.
 #[pyfunction]
-#[pyo3(signature = (
-    operator, source, *, physical=None, method="cg", tol=None, max_iterations=None, precision=None, even_odd=true,
-    progress=None, every=10, convention="lanefield"
-))]
+#[pyo3(
+    signature = (
+        operator, source, *, physical=None, solver="cg", tolerance=None, max_iterations=None, precision=None, even_odd=true,
+        progress=None, every=10, convention="lanefield", method=None, tol=None
+    ),
+    text_signature = "(operator, source, *, physical=None, solver='cg', tolerance=None, max_iterations=None, precision=None, even_odd=True, \
+                      progress=None, every=10, convention='lanefield')"
+)]
 #[allow(clippy::too_many_arguments, reason = "keywords")]
 pub fn solve<'py>(
     #[pyo3(from_py_with = operator::operator)] operator: Py<Operator>,
     source: &Bound<'py, PyAny>,
     #[pyo3(from_py_with = arguments::physical)] physical: Option<bool>,
-    #[pyo3(from_py_with = arguments::method)] method: &'static str,
-    #[pyo3(from_py_with = arguments::tol)] tol: Option<f64>,
+    #[pyo3(from_py_with = arguments::solver)] solver: &'static str,
+    #[pyo3(from_py_with = arguments::tolerance)] tolerance: Option<f64>,
     #[pyo3(from_py_with = arguments::max_iterations)] max_iterations: Option<usize>,
     #[pyo3(from_py_with = arguments::precision)] precision: Option<&'static str>,
     #[pyo3(from_py_with = arguments::even_odd)] even_odd: bool,
     progress: Option<Bound<'py, PyAny>>,
     #[pyo3(from_py_with = arguments::every)] every: usize,
     #[pyo3(from_py_with = convention::convention)] convention: &'static str,
+    #[pyo3(from_py_with = arguments::method)] method: Option<&'static str>,
+    #[pyo3(from_py_with = arguments::tol)] tol: Option<f64>,
 ) -> PyResult<SolveResult> {
     let operator = operator.bind(source.py());
-    let how = How::new(method, tol, max_iterations, even_odd, progress, every)?;
+    let (solver, tolerance) = by_name(source.py(), (solver, tolerance), (method, tol))?;
+    let how = How::new(solver, tolerance, max_iterations, even_odd, progress, every)?;
     let given = Given::new("source", source)?;
     let physical = match physical {
         None => Physical::SingleRank,
@@ -173,7 +197,7 @@ fn in_precision<R: Number>(
     SolveResult::new(py, axes.array(py, solution)?.unbind(), &[report])
 }
 
-/// The solution in site order, and the report without it. `source` makes that in site order.
+/// Solves for the source that `source` returns. Both it and the solution are in site order; the report does not contain the solution.
 fn solved<'a, R: Number>(
     py: Python<'_>,
     operator: &Operator,
@@ -201,10 +225,10 @@ fn solved<'a, R: Number>(
     solved.map_err(|error: SolveError| errors::solve(py, error))
 }
 
-/// Solutions in site order, and the report without them.
+/// Solutions in site order, and the report without its solutions.
 type Solved<R> = (Vec<Complex<R>>, SolveReport<R>);
 
-/// Physical solutions of physical sources, which are in site order.
+/// Physical solutions of physical sources, both in site order.
 pub fn of_physical<R: Number>(
     backend: &AnyBackend,
     configuration: &Configuration,

@@ -1,4 +1,4 @@
-//! Sources: Gaussian numbers from a seed, points, and others by name.
+//! Sources: Gaussian numbers from a seed, points, and other sources by name.
 
 use lanefield::observable::{Source, require_inside};
 use lanefield::reference::ensure;
@@ -16,18 +16,18 @@ use super::device::Device;
 use super::errors::value;
 use super::running;
 
-/// What a source holds at each site: so many spinors along s, or so many colour vectors; one spinor where neither is said.
+/// The shape of a source. Each site has `ls` spinors along s, or `components` colour vectors, or by default one spinor.
 struct Shape {
     extents: Extents,
     convention: Convention,
-    /// The extent of the axis of s.
+    /// The extent of s.
     ls: Option<usize>,
-    /// Spins, or colour vectors.
+    /// Number of spins (4), or of colour vectors.
     components: usize,
 }
 
 impl Shape {
-    /// The most of either that operators take.
+    /// The largest `ls` or `components` that operators accept.
     const MOST: usize = 1024;
 
     fn new(
@@ -48,7 +48,7 @@ impl Shape {
         Ok(Self { extents, convention, ls, components: components.unwrap_or(4) })
     }
 
-    /// Numbers of a spinor, or of all colour vectors.
+    /// Words of a spinor, or of all colour vectors of a site.
     fn words(&self) -> usize {
         3 * self.components
     }
@@ -58,16 +58,16 @@ impl Shape {
     }
 
     fn axes(&self) -> PyResult<Vec<usize>> {
-        // One colour vector has no axis for its number in other programs.
+        // In other programs, a single colour vector has no axis for its number.
         let of_site = [self.components, 3];
         let is_short = self.components == 1 && self.convention != Convention::Lanefield;
         Ok([&self.convention.axes(self.extents, self.ls)?[..], &of_site[usize::from(is_short)..]].concat())
     }
 }
 
-/// Gaussian numbers of variance 1 in each real, those of `--source gauss:SEED`; the same on every machine.
+/// Gaussian numbers, each real of variance 1: the source `--source gauss:SEED` of the program; the same on every machine.
 ///
-/// (T, Z, Y, X, 4, 3); with `ls` (Ls, T, Z, Y, X, 4, 3), with `components` colour vectors (T, Z, Y, X, components, 3).
+/// Returns (T, Z, Y, X, 4, 3); with `ls`, (Ls, T, Z, Y, X, 4, 3); with `components`, colour vectors (T, Z, Y, X, components, 3).
 #[pyfunction]
 #[pyo3(signature = (lattice, seed, *, ls=None, components=None, convention="lanefield"))]
 pub fn gaussian<'py>(
@@ -100,9 +100,9 @@ pub fn gaussian<'py>(
     })
 }
 
-/// 1 at the site `position` (x, y, z, t), in one spin (or colour vector) and colour, and 0 elsewhere.
+/// A point source: 1 at the site `position` (x, y, z, t) in one spin (or colour vector) and colour, 0 elsewhere.
 ///
-/// (T, Z, Y, X, 4, 3), or with `components` (T, Z, Y, X, components, 3).
+/// Returns (T, Z, Y, X, 4, 3); with `components`, colour vectors (T, Z, Y, X, components, 3).
 #[pyfunction]
 #[pyo3(
     signature = (lattice, position=[0; 4], spin=0, colour=0, *, components=None, convention="lanefield"),
@@ -128,10 +128,11 @@ pub fn point<'py>(
     })
 }
 
-/// The source of a name, that of `--source`: "z2:SEED", "z4:SEED", "gauss:SEED" (with "SEED,t" on time slice t alone), "wall:t,spin,colour",
-/// "momentum:nx,ny,nz,t,spin,colour", exp(ip·x) on a time slice with p = 2πn/L, or "point:x,y,z,t,spin,colour".
+/// Creates a source by its name, as `--source` of the program: "z2:SEED", "z4:SEED" or "gauss:SEED" (with "SEED,t" only on time slice
+/// t), "wall:t,spin,colour", "momentum:nx,ny,nz,t,spin,colour" (exp(ip·x) on a time slice, with p = 2πn/L), or
+/// "point:x,y,z,t,spin,colour".
 ///
-/// (T, Z, Y, X, 4, 3); with `ls` (Ls, T, Z, Y, X, 4, 3), with `components` colour vectors (T, Z, Y, X, components, 3).
+/// Returns (T, Z, Y, X, 4, 3); with `ls`, (Ls, T, Z, Y, X, 4, 3); with `components`, colour vectors (T, Z, Y, X, components, 3).
 #[pyfunction]
 #[pyo3(signature = (lattice, name, *, ls=None, components=None, convention="lanefield"))]
 pub fn source<'py>(

@@ -1,4 +1,4 @@
-//! Exact sums over sites: that of the sites' terms (`docs/arithmetic.md` §8) is rounded once, so that its bits depend on the numbers alone.
+//! Exact sums over sites: the sum of the sites' terms (`docs/arithmetic.md` §8) is rounded once. Its bits depend only on the numbers.
 
 use lanefield::backend::{BackendError, Memory as _, Sum};
 use lanefield::dynamic::field_shape;
@@ -19,7 +19,7 @@ use super::device::Device;
 use super::errors::{self, value};
 use super::running;
 
-/// Where in an array the lattice is, and over what is summed, as keywords say it.
+/// The keywords of a sum: where the lattice is in an array, and which sites are summed.
 struct How<'a, 'py> {
     lattice: Option<&'a Bound<'py, PyAny>>,
     leading: Option<usize>,
@@ -29,14 +29,15 @@ struct How<'a, 'py> {
     device: Option<&'a Bound<'py, PyAny>>,
 }
 
-/// Fields of any numbers a site, each of which is summed by itself, and where.
+/// An array as fields with any number of words a site, each of which is summed separately.
 struct Summed {
     device: Py<Device>,
     extents: Extents,
-    /// Axes of fields, before those of the lattice, and of a site.
+    /// Axes before those of the lattice, which count fields.
     leading: Vec<usize>,
+    /// Axes of a site.
     site: Vec<usize>,
-    /// Sites along s that are summed over too: each is a part of the array.
+    /// Number of sites along s, which are summed over too.
     ls: usize,
     order: Order,
     words: Words,
@@ -47,7 +48,7 @@ impl Summed {
     fn new(py: Python<'_>, name: &str, shape: &[usize], how: &How<'_, '_>) -> PyResult<Self> {
         let convention = Convention::of(how.convention);
         let given = how.lattice.map(extents_of).transpose()?;
-        // Axes of a lattice, with that of s.
+        // 1 if the axes of the lattice begin with an axis of s.
         let along_s = usize::from(how.ls.is_some() && convention.has_axis_of_s());
         let first = match (how.leading, given) {
             (Some(leading), _) => leading,
@@ -65,7 +66,7 @@ impl Summed {
         };
         let words = site.iter().fold(1usize, |words, &extent| words.saturating_mul(extent));
         if !(1..=FieldArray::MOST_WORDS).contains(&words) {
-            return Err(value(format!("a site has {words} numbers, not 1 to {}", FieldArray::MOST_WORDS)));
+            return Err(value(format!("a site has {words} numbers: expected 1 to {}", FieldArray::MOST_WORDS)));
         }
         let sites = how.parity.map_or(Sites::Full, Sites::Parity);
         let ls = how.ls.unwrap_or(1);
@@ -79,7 +80,7 @@ impl Summed {
             words: Words(words),
             sites,
         };
-        // Parities are those of the lattice itself.
+        // Whether the lattice has parities depends on its own extents, without s.
         of.lattice::<f64>(extents).map_err(value)?;
         Ok(of)
     }
@@ -108,7 +109,7 @@ impl Summed {
         }
     }
 
-    /// The same where nothing is said of it: the first. What looks like several fields is refused.
+    /// The default for the axis at which the lattice begins: the first. Fails if the shape may be that of several fields.
     fn first(name: &str, shape: &[usize], axes: usize) -> PyResult<usize> {
         let is_one = match shape.get(axes..) {
             // Numbers; spinors and colour vectors; links and propagators.
@@ -119,8 +120,8 @@ impl Summed {
         match is_one {
             true => Ok(0),
             false => {
-                let hint = "give the lattice, or with leading= how many axes come before those of the lattice";
-                Err(value(format!("the shape of {name} is {}, of one field or of several: {hint}", tuple(shape))))
+                let hint = "give lattice=, or leading=, the number of axes before those of the lattice";
+                Err(value(format!("the shape of {name} is {}, which fits one field or several: {hint}", tuple(shape))))
             }
         }
     }
@@ -130,12 +131,12 @@ impl Summed {
         Ok(field_shape(object, <R as Real>::PRECISION, (extents, self.sites), lanes)?.lattice)
     }
 
-    /// Fields.
+    /// Number of fields.
     fn count(&self) -> usize {
         self.leading.iter().product()
     }
 
-    /// One of them. In five dimensions s counts further slices of time: exact sums do not see it.
+    /// A field by its number. In five dimensions, the sites along s become further time slices, which does not change exact sums.
     fn field<R: Number>(&self, number: usize, values: &[Complex<R>]) -> Result<Field<R, Words>, BackendError> {
         let [x, y, z, t] = self.extents.as_array();
         let (volume, words) = (self.extents.volume(), self.words.0);
@@ -147,7 +148,7 @@ impl Summed {
     }
 }
 
-/// Evaluates `$sum` of the backend `$b` and the field `$x`, each of those in `$values`.
+/// Evaluates `$sum` for each field `$x` in `$values`, on the backend `$b`.
 macro_rules! summed {
     ($py:expr, $of:expr, $values:expr, |$b:ident, $x:ident, $number:ident| $sum:expr) => {{
         let (of, values) = (&$of, $values);
@@ -166,7 +167,7 @@ macro_rules! summed {
     }};
 }
 
-/// The sum of the one field that there is as a number, else an array.
+/// The sums as an array, or as a number if there is only one field and no axis for it.
 fn numbers<'py, T: numpy::Element + IntoPyObject<'py> + Copy>(
     py: Python<'py>,
     of: &Summed,
@@ -178,15 +179,16 @@ fn numbers<'py, T: numpy::Element + IntoPyObject<'py> + Copy>(
     }
 }
 
-/// |x|², the exact sum over sites of the sites' terms, each computed in f64 (docs/arithmetic.md §8), rounded once: a number for an array
-/// (T, Z, Y, X, …), an array for several of them. On the CPU where no device is given, as all sums.
+/// The squared norm |x|²: the exact sum over sites of the sites' terms, rounded once. Each term is computed in f64
+/// (docs/arithmetic.md §8). The result is a number for an array (T, Z, Y, X, …), and an array for several of them.
 ///
-/// lattice: the extents. Axes before those of the lattice are of several fields, and stay; an array that has no such axes is refused, and so is one that
-///     has them at two places. Where not given, the lattice's axes come first. Arrays of gpt need it.
-/// leading: how many axes come before those of the lattice.
-/// ls: of five-dimensional fermions, the extent of s, whose axis stands before those of the lattice. The sum is then also over s, each site of which has a
-///     term of its own; otherwise such an axis stays.
-/// parity: of the sites; all where not given.
+/// lattice: the extents. Axes before those of the lattice count fields, and stay. An array is refused if it does not have the axes of
+///     the lattice, or has them at two places. By default, the axes of the lattice are the first. Arrays of gpt need `lattice`.
+/// leading: number of axes before those of the lattice.
+/// ls: for five-dimensional fermions, the extent of s, whose axis stands before those of the lattice. The sum is then also over s,
+///     with a term for each site of each s. Without `ls` such an axis stays.
+/// parity: the sites to sum over; by default all.
+/// device: the CPU by default, as for all sums.
 #[pyfunction]
 #[pyo3(signature = (x, *, lattice=None, leading=None, ls=None, convention="lanefield", parity=None, device=None))]
 #[allow(clippy::too_many_arguments, reason = "keywords")]
@@ -205,8 +207,8 @@ pub fn norm2<'py>(
     numbers(py, &of, sums)
 }
 
-/// ⟨x, y⟩, antilinear in x, of two arrays (T, Z, Y, X, …) of one shape and precision: the exact sum over sites of the sites' terms, each computed in f64
-/// (docs/arithmetic.md §8), rounded once. Keywords as of `norm2`.
+/// The inner product ⟨x, y⟩, antilinear in x, of two arrays (T, Z, Y, X, …) with the same shape and precision: the exact sum over
+/// sites of the sites' terms, rounded once. Each term is computed in f64 (docs/arithmetic.md §8). The keywords are those of `norm2`.
 #[pyfunction]
 #[pyo3(signature = (x, y, *, lattice=None, leading=None, ls=None, convention="lanefield", parity=None, device=None))]
 #[allow(clippy::too_many_arguments, reason = "keywords")]
@@ -245,7 +247,8 @@ fn inner_of<R: Number>(
     Ok(summed!(py, *of, x, |b, x, number| b.inner_product(&x, &b.upload(of.field(number, y)?)?, Sum::Exact)))
 }
 
-/// The exact sum over all sites of each number of a site, rounded once: an array (T, Z, Y, X, …) without its first four axes. Keywords as of `norm2`.
+/// The exact sum over all sites of each number of a site, rounded once: an array (T, Z, Y, X, …) without its first four axes. The
+/// keywords are those of `norm2`.
 #[pyfunction]
 #[pyo3(signature = (x, *, lattice=None, leading=None, convention="lanefield", parity=None, device=None))]
 pub fn sum_sites<'py>(
@@ -262,7 +265,8 @@ pub fn sum_sites<'py>(
     array(py, sums.concat(), &[&of.leading[..], &of.site].concat())
 }
 
-/// The same slice by slice across a direction, whose axis stands in the result where the lattice's were.
+/// The sums of `sum_sites` over each slice across a direction. In the result, the axis of that direction takes the place of the
+/// lattice's axes.
 #[pyfunction]
 #[pyo3(signature = (
     x, *, direction="t", lattice=None, leading=None, convention="lanefield", parity=None, device=None

@@ -1,4 +1,4 @@
-"""Where there is no memory left, that is a MemoryError, and the process goes on."""
+"""If there is no memory left, a MemoryError is raised, and the process continues."""
 
 import subprocess
 import sys
@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("resource")
 if not sys.platform.startswith("linux"):
-    pytest.skip("what a process uses is told by Linux alone", allow_module_level=True)
+    pytest.skip("only Linux reports the memory that a process uses", allow_module_level=True)
 
 # Each work is tried with more and more memory until it succeeds.
 PROGRAM = """
@@ -37,9 +37,9 @@ works = {
     "apply": lambda: wilson.apply(four),
     "pyquda": lambda: dwf.apply(theirs, convention="pyquda"),
     "mpc": lambda: wilson.apply(four, piece="mpc"),
-    "solve": lambda: lf.solve(wilson, four, tol=0.5),
-    "f32": lambda: lf.solve(wilson, four.astype(np.complex64), tol=0.5),
-    "walls": lambda: lf.solve(dwf, four, tol=0.9, physical=True),
+    "solve": lambda: lf.solve(wilson, four, tolerance=0.5),
+    "f32": lambda: lf.solve(wilson, four.astype(np.complex64), tolerance=0.5),
+    "walls": lambda: lf.solve(dwf, four, tolerance=0.9, physical=True),
     "norm2": lambda: lf.norm2(theirs, lattice=lattice, convention="pyquda"),
     "correlator": lambda: lf.correlator(propagator, convention="pyquda"),
     "compare": lambda: lf.compare(four, four + 1),

@@ -53,7 +53,7 @@ def test_wilson_is_that_of_numpy(hot, cpu, boundary):
 
 
 def shifted(links, psi, mu, steps=1):
-    """U ψ(x+μ) and U† ψ(x−μ), of links over so many steps, with phase −1 in t."""
+    """U ψ(x+μ) and U† ψ(x−μ), for links that span `steps` sites, with phase −1 in t."""
     axis = 3 - mu
     u = links[..., mu, :, :].copy()
     if mu == 3:
@@ -194,7 +194,7 @@ def test_the_result_may_go_into_an_array(hot, cpu):
         (np.empty(psi.shape, np.complex64), TypeError, "complex64.*complex128"),
         (np.asfortranarray(psi), ValueError, "C order"),
         (locked, ValueError, "writeable"),
-        ([1.0], TypeError, "no NumPy array"),
+        ([1.0], TypeError, "not a NumPy array"),
     ]:
         with pytest.raises(error, match=match):
             m.apply(psi, out=out)
@@ -240,7 +240,7 @@ def test_several_right_hand_sides_have_the_bits_of_each(name, hot, cpu):
 
 def test_layout_and_threads_change_no_bit(hot):
     psi = lf.gaussian(hot, 3)
-    keywords = {"csw": 1.2, "links": 12}
+    keywords = {"csw": 1.2, "reconstruct": 12}
     expected = operator_of("clover", hot, lf.Device("cpu", threads=1, lanes=16), **keywords).apply(psi)
     for device in (lf.Device("cpu", threads=3, lanes=64), "cpu"):
         assert np.array_equal(operator_of("clover", hot, device, **keywords).apply(psi), expected)
@@ -258,7 +258,7 @@ def test_arrays_that_are_not_in_c_order_are_read_as_what_they_are(hot, cpu):
 
 
 def test_parameters_are_those_given_and_the_defaults(hot, cpu):
-    m = lf.Operator("clover", hot, device=cpu, mass=np.float32(0.1), csw=1.5, boundary="1,1,1,1", links=8)
+    m = lf.Operator("clover", hot, device=cpu, mass=np.float32(0.1), csw=1.5, boundary="1,1,1,1", reconstruct=8)
     assert m.name == "clover"
     assert m.parameters["mass"] == float(np.float32(0.1)) and m.parameters["csw"] == 1.5
     assert m.parameters["boundary"] == (1, 1, 1, 1) and m.parameters["reconstruct"] == 8
@@ -299,12 +299,13 @@ def test_wrong_arguments_are_told(hot, cpu):
     refused("boundary is (1, 1, 1, nan): expected phases", boundary=(1, 1, 1, float("nan")))
     refused("boundary is (1, 1, 1, '1/4'): expected phases", boundary=(1, 1, 1, "1/4"))
     refused("boundary is (1, 1, 1, None): expected phases", boundary=(1, 1, 1, None), error=TypeError)
-    refused("need links of 18 reals", boundary=(1, 1j, 1, 1), links=12)
+    refused("need reconstruct 18", boundary=(1, 1j, 1, 1), reconstruct=12)
     refused("boundary is -1: expected phases", boundary=-1, error=TypeError)
-    refused("links is 10: expected 18, 12 or 8", links=10)
     refused("reconstruct is 10: expected 18, 12 or 8", reconstruct=10)
-    refused("two names of one number", links=12, reconstruct=12)
+    refused("reconstruct and links are two names of one argument", links=12, reconstruct=12)
     refused("links is 'all': expected a whole number", links="all", error=TypeError)
+    with pytest.warns(DeprecationWarning, match="the keyword links is deprecated: use reconstruct"):
+        assert lf.Operator("wilson", hot, device=cpu, links=12, **GIVEN).parameters["reconstruct"] == 12
     with pytest.raises(TypeError, match="configuration is 3: expected a lanefield.Configuration"):
         lf.Operator("wilson", 3, **GIVEN)
     with pytest.raises(ValueError, match="needs mass"):

@@ -78,7 +78,7 @@ operator = lf.Operator("wilson", configuration, mass=0.1, boundary=(1, 1, 1, -1)
 known: dict[lf.Configuration, str] = {configuration: configuration.sha256}
 result = lf.solve(operator, lf.point(extents, extents - 1), physical=True, progress=lambda k, r: None)
 psi: np.ndarray = operator.apply(result.solution, out=np.empty_like(result.solution))
-lf.effective_masses(lf.correlator(lf.propagator(operator, method="mixed").solution).rho_components)
+lf.effective_masses(lf.correlator(lf.propagator(operator, solver="mixed-f32").solution).rho_components)
 lf.compare([1.0, 2.0], [1, 2])
 lf.golden_export("golden", kernels="hop")
 """

@@ -19,7 +19,7 @@ SECONDS = 60
 def solved(seed):
     configuration = lf.Configuration.weak((4, 4, 4, 4), 1)
     operator = lf.Operator("wilson", configuration, mass=0.3, device="cpu")
-    return lf.solve(operator, lf.gaussian(configuration, seed), tol=1e-6).history_sha256
+    return lf.solve(operator, lf.gaussian(configuration, seed), tolerance=1e-6).history_sha256
 
 
 def in_child(work):
@@ -58,7 +58,7 @@ def test_processes_compute_what_their_parent_computes(method):
 def test_objects_of_the_parent_work_in_a_forked_child_and_in_its_child(weak):
     operator = lf.Operator("wilson", weak, mass=0.3, device=lf.Device("cpu", threads=3))
     source = lf.gaussian(weak, 3)
-    work = lambda: lf.solve(operator, source, tol=1e-6).history_sha256
+    work = lambda: lf.solve(operator, source, tolerance=1e-6).history_sha256
     expected = work()
     assert in_child(work) == expected
     assert in_child(lambda: in_child(work)) == expected
@@ -78,7 +78,7 @@ def test_opencl_of_the_parent_is_refused_in_a_forked_child(weak, opencl):
 
 
 def test_opencl_may_be_used_first_in_a_child(opencl):
-    """A process that has computed on the CPU alone forks a child, which opens a device."""
+    """A process that has computed only on the CPU forks a child, which opens a device."""
     program = """
 import os, lanefield as lf
 c = lf.Configuration.weak((4, 4, 4, 4), 1)

@@ -1,4 +1,4 @@
-"""Solves: every operator and method, the published history, progress, Ctrl-C, failures."""
+"""Solves: every operator and solver, the published history, progress, Ctrl-C, failures."""
 
 import signal
 import subprocess
@@ -40,16 +40,16 @@ def test_an_opencl_device_has_the_same_bits(weak, cpu, opencl):
 def test_every_operator_is_solved(name, even_odd, weak, cpu):
     operator = operator_of(name, weak, cpu)
     source = source_of(operator, 3)
-    result = lf.solve(operator, source, tol=1e-8, even_odd=even_odd)
+    result = lf.solve(operator, source, tolerance=1e-8, even_odd=even_odd)
     assert result.solution.shape == source.shape
     assert residual(operator, result.solution, source) < 1e-6
 
 
-@pytest.mark.parametrize("method", ["cg", "block-cg", "bicgstab", "mixed", "mixed-half"])
-def test_every_method_gives_the_solution(method, weak, cpu):
+@pytest.mark.parametrize("solver", ["cg", "block-cg", "bicgstab", "mixed-f32", "mixed-half"])
+def test_every_solver_gives_the_solution(solver, weak, cpu):
     operator = lf.Operator("clover", weak, device=cpu, csw=1.2, **GIVEN)
     source = lf.gaussian(weak, 3)
-    result = lf.solve(operator, source, method=method)
+    result = lf.solve(operator, source, solver=solver)
     assert result.solution.dtype == np.complex128
     assert residual(operator, result.solution, source) < 1e-9
 
@@ -61,7 +61,7 @@ def test_the_precision_is_that_of_the_source_unless_said_otherwise(weak, cpu):
     assert single.solution.dtype == np.complex64 and single.true_residual < 1e-5
     double = lf.solve(operator, source, precision="f64")
     assert double.solution.dtype == np.complex128 and double.true_residual < 1e-10
-    assert lf.solve(operator, source, method="mixed").solution.dtype == np.complex128
+    assert lf.solve(operator, source, solver="mixed-f32").solution.dtype == np.complex128
     again = lf.solve(operator, source.astype(np.complex128), precision="f32")
     assert np.array_equal(again.solution, single.solution)
 
@@ -70,16 +70,16 @@ def test_a_batch_has_the_bits_of_single_solves(weak, cpu):
     for name in ("wilson", "mobius", "staggered"):
         operator = lf.Operator(name, weak, device=cpu, **GIVEN)
         sources = np.stack([source_of(operator, seed) for seed in (3, 4)])
-        batch = lf.solve(operator, sources, tol=1e-6)
-        singles = [lf.solve(operator, source, tol=1e-6) for source in sources]
+        batch = lf.solve(operator, sources, tolerance=1e-6)
+        singles = [lf.solve(operator, source, tolerance=1e-6) for source in sources]
         assert np.array_equal(batch.solution, np.stack([single.solution for single in singles]))
         assert [rhs.history_sha256 for rhs in batch.rhs] == [single.history_sha256 for single in singles]
         assert batch.iterations == max(single.iterations for single in singles)
-    block = lf.solve(operator, sources, tol=1e-8, method="block-cg")
-    assert np.allclose(block.solution, lf.solve(operator, sources, tol=1e-8).solution, atol=1e-6)
-    for method in ("bicgstab", "mixed", "mixed-half"):
-        with pytest.raises(ValueError, match=f"method '{method}' takes one right-hand side, not 2: solve them one by one, or by 'cg'"):
-            lf.solve(operator, sources, method=method)
+    block = lf.solve(operator, sources, tolerance=1e-8, solver="block-cg")
+    assert np.allclose(block.solution, lf.solve(operator, sources, tolerance=1e-8).solution, atol=1e-6)
+    for solver in ("bicgstab", "mixed-f32", "mixed-half"):
+        with pytest.raises(ValueError, match=f"solver '{solver}' accepts one right-hand side, not 2: solve them one by one, or with 'cg'"):
+            lf.solve(operator, sources, solver=solver)
 
 
 @pytest.mark.parametrize("name", ["wilson", "clover", "mobius", "staggered", "hisq", "twisted-mass"])
@@ -111,13 +111,13 @@ def test_each_column_of_a_batch_is_scaled_by_itself(name, even_odd, dtype, scale
             assert residual(operator, times(batch.solution[k]), times(column)) < (1e-4 if dtype == np.complex64 else 1e-8)
 
 
-@pytest.mark.parametrize("method", ["cg", "bicgstab", "mixed", "mixed-half"])
-def test_every_method_solves_sources_of_any_scale(method, weak, cpu):
+@pytest.mark.parametrize("solver", ["cg", "bicgstab", "mixed-f32", "mixed-half"])
+def test_every_solver_solves_sources_of_any_scale(solver, weak, cpu):
     operator = lf.Operator("wilson", weak, device=cpu, **GIVEN)
     source = lf.gaussian(weak, 3)
-    usual = lf.solve(operator, source, method=method)
+    usual = lf.solve(operator, source, solver=solver)
     for power in (-515, -940, 530, 900):
-        found = lf.solve(operator, source * 2.0**power, method=method)
+        found = lf.solve(operator, source * 2.0**power, solver=solver)
         assert np.array_equal(found.solution, usual.solution * 2.0**power) and found.source_scale != 0
 
 
@@ -168,17 +168,17 @@ def test_a_physical_source_goes_onto_the_walls(weak, cpu):
     assert np.array_equal(lf.solve(wilson, several, physical=True).solution, lf.solve(wilson, several).solution)
 
 
-@pytest.mark.parametrize("name, method", [("wilson", "bicgstab"), ("wilson", "mixed"), ("wilson", "mixed-half"), ("mobius", "mixed")])
-def test_propagators_are_solved_by_every_method(name, method, weak, cpu):
+@pytest.mark.parametrize("name, solver", [("wilson", "bicgstab"), ("wilson", "mixed-f32"), ("wilson", "mixed-half"), ("mobius", "mixed-f32")])
+def test_propagators_are_solved_by_every_solver(name, solver, weak, cpu):
     operator = lf.Operator(name, weak, device=cpu, **GIVEN)
     expected, told = lf.propagator(operator, (0, 1, 2, 5)), []
-    found = lf.propagator(operator, (0, 1, 2, 5), method=method, every=1, progress=lambda k, r: told.append(k))
+    found = lf.propagator(operator, (0, 1, 2, 5), solver=solver, every=1, progress=lambda k, r: told.append(k))
     assert np.abs(found.solution - expected.solution).max() < 1e-8
     assert len(found.rhs) == 12 and told.count(1) == 12
-    single = lf.solve(operator, lf.point(weak, (0, 1, 2, 5), spin=2, colour=1), method=method)
+    single = lf.solve(operator, lf.point(weak, (0, 1, 2, 5), spin=2, colour=1), solver=solver)
     assert np.array_equal(found.solution[..., :, 2, :, 1], single.solution)
     assert found.rhs[7].history_sha256 == single.history_sha256
-    theirs = lf.propagator(operator, (0, 1, 2, 5), method=method, convention="gpt").solution
+    theirs = lf.propagator(operator, (0, 1, 2, 5), solver=solver, convention="gpt").solution
     assert np.array_equal(theirs, found.solution.reshape(theirs.shape))
 
 
@@ -229,10 +229,10 @@ def test_a_solve_that_does_not_converge_says_how_far_it_came(weak, cpu):
         lf.solve(operator, lf.gaussian(weak, 7), max_iterations=5)
     assert caught.value.iterations == 5 and len(caught.value.history) == 6
     assert isinstance(caught.value, RuntimeError)
-    with pytest.raises(lf.NotConverged, match="ask for less$"):
-        lf.solve(operator, lf.gaussian(weak, 7), tol=1e-17)
-    with pytest.raises(lf.NotConverged, match="ask for less, or use f64"):
-        lf.solve(operator, lf.gaussian(weak, 7), tol=1e-12, precision="f32")
+    with pytest.raises(lf.NotConverged, match="use a larger tolerance$"):
+        lf.solve(operator, lf.gaussian(weak, 7), tolerance=1e-17)
+    with pytest.raises(lf.NotConverged, match="use a larger tolerance, or f64"):
+        lf.solve(operator, lf.gaussian(weak, 7), tolerance=1e-12, precision="f32")
 
 
 def test_a_source_that_is_written_to_is_told(weak, cpu):
@@ -248,30 +248,31 @@ def test_a_source_that_is_written_to_is_told(weak, cpu):
 
 def test_a_solution_is_within_ten_times_the_tolerance(weak, cpu):
     operator = lf.Operator("wilson", weak, device=cpu, **GIVEN)
-    for tol in (1e-3, 1e-8, 1e-15):
-        result = lf.solve(operator, lf.gaussian(weak, 7), tol=tol)
-        assert result.converged and result.true_residual <= 10 * tol
+    for tolerance in (1e-3, 1e-8, 1e-15):
+        result = lf.solve(operator, lf.gaussian(weak, 7), tolerance=tolerance)
+        assert result.converged and result.true_residual <= 10 * tolerance
 
 
 def test_wrong_arguments_are_told(weak, cpu):
     operator = lf.Operator("wilson", weak, device=cpu, **GIVEN)
     source = lf.gaussian(weak, 7)
     for keywords, match in [
-        ({"method": "gmres"}, "method is 'gmres': expected 'cg' or"),
-        ({"tol": 0}, "tol is 0.0: expected a number from 1e-100"),
-        ({"tol": float("nan")}, "tol is NaN"),
+        ({"solver": "gmres"}, "solver is 'gmres': expected 'cg' or"),
+        ({"solver": "mixed"}, "solver is 'mixed': expected .* or 'mixed-f32' or 'mixed-half'"),
+        ({"tolerance": 0}, "tolerance is 0.0: expected a number from 1e-100"),
+        ({"tolerance": float("nan")}, "tolerance is NaN"),
         ({"max_iterations": 0}, "max_iterations is 0"),
         ({"max_iterations": -1}, "max_iterations is -1"),
         ({"every": 0}, "every is 0"),
         ({"every": -5}, "every is -5"),
         ({"precision": "half"}, "precision is 'half'"),
-        ({"method": "mixed", "precision": "f32"}, "f64"),
+        ({"solver": "mixed-f32", "precision": "f32"}, "f64"),
     ]:
         with pytest.raises(ValueError, match=match):
             lf.solve(operator, source, **keywords)
     for keywords, match in [
         ({"progress": 7}, "progress is 7: expected a function"),
-        ({"tol": "small"}, "tol is 'small': expected a number"),
+        ({"tolerance": "small"}, "tolerance is 'small': expected a number"),
         ({"even_odd": 1}, "even_odd is 1: expected True or False"),
         ({"physical": "yes"}, "physical is 'yes': expected True or False"),
     ]:
@@ -291,6 +292,19 @@ def test_wrong_arguments_are_told(weak, cpu):
         lf.solve(operator, source)
 
 
+def test_deprecated_names_of_keywords_are_accepted_with_a_warning(weak, cpu):
+    operator = lf.Operator("wilson", weak, device=cpu, **GIVEN)
+    for work, source in [(lf.solve, lf.gaussian(weak, 7)), (lf.propagator, (0, 1, 2, 3))]:
+        for old, new in [({"tol": 1e-3}, {"tolerance": 1e-3}), ({"method": "mixed"}, {"solver": "mixed-f32"}), ({"method": "cg"}, {})]:
+            name = next(iter(old))
+            with pytest.warns(DeprecationWarning, match=f"the keyword {name} is deprecated: use {'tolerance' if name == 'tol' else 'solver'}"):
+                found = work(operator, source, **old)
+            assert found.history_sha256 == work(operator, source, **new).history_sha256
+        for both in ({"tol": 1e-3, "tolerance": 1e-3}, {"method": "cg", "solver": "bicgstab"}):
+            with pytest.raises(ValueError, match="are two names of one argument"):
+                work(operator, source, **both)
+
+
 def test_other_threads_of_python_run_meanwhile(quenched, cpu):
     operator = lf.Operator("wilson", quenched, mass=-0.4, device=cpu)
     source, beats, done = lf.gaussian(quenched, 7), [], threading.Event()
@@ -303,7 +317,7 @@ def test_other_threads_of_python_run_meanwhile(quenched, cpu):
     thread = threading.Thread(target=beat)
     thread.start()
     start = time.monotonic()
-    lf.solve(operator, source, tol=1e-8)
+    lf.solve(operator, source, tolerance=1e-8)
     end = time.monotonic()
     done.set()
     thread.join()
@@ -318,10 +332,10 @@ source = lf.gaussian(configuration, 7)
 try:
     # Hundreds of iterations, each of them tens of milliseconds.
     print("begins", flush=True)
-    lf.solve(operator, source, tol=1e-99, progress={progress})
+    lf.solve(operator, source, tolerance=1e-99, progress={progress})
 except KeyboardInterrupt:
     # The process is as it was: what was ended can be begun anew.
-    result = lf.solve(operator, source, tol=1e-2)
+    result = lf.solve(operator, source, tolerance=1e-2)
     print("interrupted, then", result.converged, flush=True)
 """
 

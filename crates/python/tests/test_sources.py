@@ -64,8 +64,8 @@ def test_sources_by_name_are_those_of_the_functions():
 
 def test_a_propagator_from_a_wall_is_the_sum_of_those_from_its_points():
     operator = lf.Operator("wilson", lf.Configuration.weak((2, 2, 2, 4), 1, 0.3), mass=0.5)
-    wall = lf.propagator(operator, "wall:1", tol=1e-12).solution
-    points = [lf.propagator(operator, (x, y, z, 1), tol=1e-12).solution for x in (0, 1) for y in (0, 1) for z in (0, 1)]
+    wall = lf.propagator(operator, "wall:1", tolerance=1e-12).solution
+    points = [lf.propagator(operator, (x, y, z, 1), tolerance=1e-12).solution for x in (0, 1) for y in (0, 1) for z in (0, 1)]
     assert np.allclose(wall, sum(points), atol=1e-10)
     with pytest.raises(ValueError, match="no time slice"):
         lf.propagator(operator, "z2:1")
@@ -123,7 +123,7 @@ def test_smeared_propagators_have_the_bytes_of_the_program(weak, cpu):
     by_hand = lf.propagator(wilson, columns_of(weak, "wall:1"), smear_source=(0.25, 2), smear_links=weak)
     by_name = lf.propagator(wilson, "wall:1", smear_source=(0.25, 2))
     assert np.array_equal(by_hand.solution, by_name.solution)
-    single = lf.propagator(wilson, precision="f32", smear_sink=(0.25, 1), method="bicgstab")
+    single = lf.propagator(wilson, precision="f32", smear_sink=(0.25, 1), solver="bicgstab")
     assert single.solution.dtype == np.complex128
 
 
@@ -138,8 +138,8 @@ def test_sources_and_smearings_that_are_none_are_told(weak, cpu):
     refused("source is zero everywhere", np.zeros((12, 8, 4, 4, 4, 4, 3), complex))
     refused(r"source\[0, 0, 0, 0, 0, 0, 0\] is .*: expected finite numbers", np.full((12, 8, 4, 4, 4, 4, 3), np.nan + 0j))
     refused("source is 3: expected coordinates", 3, TypeError)
-    refused("of a file lanefield.read_array makes an array", __file__)
-    refused("smear_links are the links on which quarks are smeared, and none are", smear_links="stout:0.1,2")
+    refused("read a file with lanefield.read_array", __file__)
+    refused("smear_links needs smear_source or smear_sink", smear_links="stout:0.1,2")
     refused("smear_source is 3: expected", smear_source=3, error=TypeError)
     refused("smear_source is .*: expected an alpha", smear_source=(-1 / 6, 2))
     refused("smear_sink: invalid smearing '0.25': expected ALPHA,STEPS", smear_sink="0.25")

@@ -103,7 +103,7 @@ def test_five_dimensions_are_summed_over_where_that_is_asked_for(convention):
     # Each site of the fifth dimension has a term of its own, as in the norm that a solve begins with.
     assert norms.tolist() == [lf.norm2(x.reshape(32, 2, 6, 4, 4, 3)) for x in ours]
     dwf = lf.Operator("dwf", lattice, mass=0.3, ls=4, device="cpu")
-    result = lf.solve(dwf, ours[0], tol=0.5, even_odd=False)
+    result = lf.solve(dwf, ours[0], tolerance=0.5, even_odd=False)
     assert lf.norm2(dwf.apply(ours[0], dagger=True), lattice=lattice, ls=4) == result.history[0]
     assert lf.norm2(several[0], **keywords) == norms[0]
     assert lf.inner(several, several, parity="odd", **keywords)[1].real == lf.norm2(several, parity="odd", **keywords)[1]
@@ -118,7 +118,7 @@ def test_five_dimensions_are_summed_over_where_that_is_asked_for(convention):
 def test_what_could_be_several_fields_is_refused():
     batch, five = np.zeros((12, 8, 4, 4, 4, 4, 3), complex), lf.gaussian((4, 4, 4, 4), 1, ls=4)
     for work in (lf.norm2, lf.sum_sites, lf.sum_slices, lambda x, **more: lf.inner(x, x, **more)):
-        with pytest.raises(ValueError, match="of one field or of several: give the lattice"):
+        with pytest.raises(ValueError, match="which fits one field or several: give lattice="):
             work(batch)
         with pytest.raises(ValueError, match="several places: give leading=0 or leading=1"):
             work(five, lattice="4.4.4.4")
@@ -127,7 +127,7 @@ def test_what_could_be_several_fields_is_refused():
             work(batch, lattice="8.4.4.4")
         with pytest.raises(ValueError, match=r"on a lattice 4.4.8.12, and lattice= is 4.4.4.8"):
             work(batch, lattice="4.4.4.8", leading=0)
-        with pytest.raises(ValueError, match="no lattice of pyquda"):
+        with pytest.raises(ValueError, match='axes of a lattice in convention="pyquda"'):
             work(batch[0], convention="pyquda")
         with pytest.raises(ValueError, match="give lattice="):
             work(batch[0], convention="gpt")
@@ -144,7 +144,7 @@ def test_wrong_arguments_are_told(fields):
         lf.inner(x, y[..., 0])
     with pytest.raises(ValueError, match="same shape and precision"):
         lf.inner(x, y.astype(np.complex64))
-    with pytest.raises(ValueError, match=r"the shape of x is \(2, 2, 2\): it has no lattice"):
+    with pytest.raises(ValueError, match=r"the shape of x is \(2, 2, 2\): it does not have the axes of a lattice"):
         lf.norm2(np.zeros((2, 2, 2), dtype=complex))
     with pytest.raises(ValueError, match="direction is 'w'"):
         lf.sum_slices(x, direction="w")

@@ -1,5 +1,6 @@
-//! Kernels of one's own. Each is a function of what is done at a site; `#[lane_kernel]` makes of it the OpenCL kernel, and the CPU kernel with the same
-//! bits. `cargo run -- verify` compares the two, `cargo run -- bench` times them, `cargo test` holds them against plain loops.
+//! Kernels outside of the library. Each is a Rust function of one site. `#[lane_kernel]` turns it into an OpenCL kernel, and into a CPU kernel with
+//! the same bits. The command `cargo run -- verify` compares the two, `cargo run -- bench` times them, and `cargo test` compares them with scalar
+//! references.
 
 pub mod plane;
 
@@ -15,7 +16,7 @@ pub fn covariant_sum<S: Site>(sum: Write<S, ColourVectors>, links: Links<S>, phi
     sum.write(total);
 }
 
-/// The Wilson hop, as it is in the library by hand.
+/// The Wilson hop, which the library has as a handwritten kernel.
 #[lane_kernel]
 pub fn wilson_hop<S: Site>(out: Write<S, Spinors>, links: Links<S>, psi: Neighbours<S, Spinors>) {
     let mut sum = Spinor::empty_sum();
@@ -25,7 +26,7 @@ pub fn wilson_hop<S: Site>(out: Write<S, Spinors>, links: Links<S>, psi: Neighbo
     out.write(sum);
 }
 
-/// |x|² of each slice across a direction of the call, summed exactly.
+/// The exact sum |x|² over each slice. The call names the direction across which slices lie.
 #[lane_kernel]
 pub fn slice_norms<S: Site>(site: S, x: Read<S, Any>, norms: SliceSum<S>) {
     let from_zero = S::Double::constant(0.0);

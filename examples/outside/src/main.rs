@@ -1,4 +1,4 @@
-//! The tools of Lanefield over the kernels of this crate, beside those of the library: `bench --kernel wilson_hop,hop`.
+//! The tools of Lanefield for the kernels of this crate and of the library: `bench --kernel wilson_hop,hop`.
 
 use lanefield_cli::toolbox::{self, Own};
 use lanefield_example_outside::plane::PLANE_LAPLACIAN;

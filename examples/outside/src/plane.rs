@@ -1,4 +1,4 @@
-//! A map: the same as a kernel on lattice sites, over an index space of one's own.
+//! A map: a kernel over an index space of its own, not over lattice sites.
 
 use lanefield_maps::prelude::*;
 

@@ -1,4 +1,4 @@
-//! The map of this crate against plain loops, on the CPU and on an OpenCL device, bit for bit; and the tools over it.
+//! Compares the map of this crate with plain loops bit for bit, on the CPU and on an OpenCL device, and runs the tools on it.
 
 use lanefield::backend::Cpu;
 use lanefield_example_outside::plane::PlaneLaplacian;
@@ -46,7 +46,7 @@ fn the_laplacian_of_a_plane_has_the_same_bits_on_a_device() {
     }
 }
 
-/// What the program of this crate prints, on standard output and standard error, and its exit code.
+/// The output of this crate's program, on standard output and standard error, and its exit code.
 fn run(arguments: &str) -> (String, Option<i32>) {
     let mut program = std::process::Command::new(env!("CARGO_BIN_EXE_lanefield-example-outside"));
     let output = program.args(arguments.split(' ')).args(["--device", "cpu"]).output().unwrap();

@@ -1,4 +1,4 @@
-//! The kernels of this crate against plain loops, against themselves on an OpenCL device, and against identities.
+//! Compares the kernels of this crate with scalar references and with themselves on an OpenCL device, and tests identities.
 
 use std::path::Path;
 

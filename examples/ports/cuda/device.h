@@ -11,7 +11,7 @@ static void check(GPU(Error_t) status, const char* what) {
         throw std::runtime_error(std::string(what) + ": " + GPU(GetErrorString)(status));
 }
 
-/* So many T on the device. */
+/* An array of `count` T on the device. */
 template <typename T>
 class Buffer {
   public:

@@ -1,9 +1,9 @@
-//! Functions of real numbers that bodies compute with canonical operations alone, so that they have the same bits everywhere: [`Functions`] of
-//! `docs/arithmetic.md` §27, and those of the heat bath (§23), with the bounds of their errors. Counterpart in plain loops: `scalar/functions.rs`.
+//! Functions of real numbers for kernel functions. They use canonical operations only, so their bits are the same everywhere: [`Functions`] of
+//! `docs/arithmetic.md` §27, and those of the heat bath (§23), with bounds of their errors. Scalar reference: `scalar/functions.rs`.
 
 use super::number::{Choice as _, Number, RealNumber};
 
-/// The sum of terms from 0 on, by Horner's rule: the last coefficient first, each step an fma.
+/// Σ cₖ xᵏ by Horner's rule: starts with the last coefficient, and each step is an fma.
 #[inline(always)]
 fn polynomial<R: Number>(x: R, coefficients: &[f64]) -> R {
     let mut sum = R::constant(coefficients[coefficients.len() - 1]);
@@ -61,14 +61,14 @@ const EXPONENTIAL: [f64; 14] = [
     1.0 / 6_227_020_800.0,
 ];
 
-/// ln 2 as an f32, and what is left of it.
+/// ln 2 as an f32, and the remainder.
 const LN_2: [f64; 2] = [0.693_147_182_464_599_6, -1.904_654_299_957_768e-9];
 
-/// π/2: three times the next 24 bits, then what is left. All are positive, so that the sine of −0 is −0.
+/// π/2: three terms of 24 bits each, then the remainder. All are positive, so that the sine of −0 is −0.
 const HALF_PI: [f64; 4] =
     [1.570_796_251_296_997, 7.549_789_415_861_596e-8, 5.390_302_529_957_765e-15, 3.282_003_542_873_500_5e-22];
 
-/// The largest magnitude of which there are sines and cosines.
+/// The largest magnitude of an angle that has a sine and a cosine.
 const LARGEST_ANGLE: f64 = 1_048_576.0;
 
 /// Functions of real numbers, with the same bits everywhere (`docs/arithmetic.md` §27).
@@ -78,12 +78,12 @@ pub trait Functions: RealNumber {
     fn exp(self) -> Self {
         exp(self)
     }
-    /// The natural logarithm: −∞ of ±0, not a number below. Its relative error is below 4 · 2⁻⁵³ in f64 and 4 · 2⁻²⁴ in f32.
+    /// The natural logarithm: −∞ for ±0, NaN for negative numbers. Its relative error is below 4 · 2⁻⁵³ in f64 and 4 · 2⁻²⁴ in f32.
     #[inline(always)]
     fn log(self) -> Self {
         log(self)
     }
-    /// The cosine of an angle in radians from −2²⁰ to 2²⁰, else not a number. Its relative error is below 4 · 2⁻⁵³ in f64 and 4 · 2⁻²⁴ in f32.
+    /// The cosine of an angle in radians from −2²⁰ to 2²⁰; NaN for other angles. Its relative error is below 4 · 2⁻⁵³ in f64 and 4 · 2⁻²⁴ in f32.
     #[inline(always)]
     fn cos(self) -> Self {
         Angle::of(self).cos()
@@ -97,7 +97,7 @@ pub trait Functions: RealNumber {
 
 impl<R: RealNumber> Functions for R {}
 
-/// A number rounded to a whole one, ties to even. It has at most 22 bits in f32 and 51 in f64.
+/// Rounds a number to an integer, ties to even. The integer has at most 22 bits in f32 and 51 in f64.
 #[inline(always)]
 fn to_whole<R: RealNumber>(x: R) -> R {
     // The sum has no bits below 1.
@@ -107,7 +107,7 @@ fn to_whole<R: RealNumber>(x: R) -> R {
     (x + large) - large
 }
 
-/// base, base², base⁴, … base⁵¹². Where that is too much for f32, nobody takes it.
+/// base, base², base⁴, … base⁵¹². Powers that overflow f32 are not used.
 #[inline(always)]
 fn squares<R: RealNumber>(base: R) -> [R; 10] {
     let mut squares = [base; 10];
@@ -175,10 +175,10 @@ fn log<R: RealNumber>(x: R) -> R {
     )
 }
 
-/// An angle less so many quarters of a turn: less than half a quarter in magnitude, up to rounding.
+/// An angle minus a whole number of quarter turns. Its magnitude is less than an eighth of a turn, up to rounding.
 struct Angle<R> {
     rest: R,
-    /// Quarters from −2 to 2.
+    /// The number of quarter turns, from −2 to 2.
     quarters: R,
 }
 
@@ -192,7 +192,8 @@ impl<R: RealNumber> Angle<R> {
         Self { rest, quarters: turns.fma(R::constant(-4.0), quarters) }
     }
 
-    /// A function that is `even` of an even number of quarters and `odd` of an odd one, and its negative if `is_negative` or after half a turn.
+    /// Selects `even` or `odd` by the parity of the number of quarter turns. The result is negated if `is_negative`, and once more after half a
+    /// turn.
     #[inline(always)]
     fn chosen(&self, even: R, odd: R, is_negative: R::Choice) -> R {
         let (quarters, half, three_halves) = (self.quarters.abs(), R::constant(0.5), R::constant(1.5));
@@ -221,7 +222,7 @@ impl<R: RealNumber> Angle<R> {
     }
 }
 
-/// The natural logarithm of a number from 2⁻³³ to 1. In f64 its relative error is below 4 · 2⁻⁵³, in f32 below 4 · 2⁻²⁴.
+/// The natural logarithm of a number from 2⁻³³ to 1. Its relative error is below 4 · 2⁻⁵³ in f64 and 4 · 2⁻²⁴ in f32.
 #[inline(always)]
 pub fn ln<R: RealNumber>(x: R) -> R {
     let (mut m, mut exponent) = (x, R::constant(0.0));
@@ -242,7 +243,7 @@ pub fn ln<R: RealNumber>(x: R) -> R {
     exponent.fma(R::constant(std::f64::consts::LN_2), (s + s) * series)
 }
 
-/// The cosine and the sine of 2πx, for x from 0 to 1. In f64 their errors are below 4 · 2⁻⁵³, in f32 below 4 · 2⁻²⁴.
+/// The cosine and the sine of 2πx, for x from 0 to 1. Their errors are below 4 · 2⁻⁵³ in f64 and 4 · 2⁻²⁴ in f32.
 #[inline(always)]
 pub fn cos_sin_2pi<R: RealNumber>(x: R) -> [R; 2] {
     let [eighth, quarter, half] = [0.125, 0.25, 0.5].map(R::constant);

@@ -1,5 +1,5 @@
-//! Two bodies as one: what the first writes at a site goes to the second by its numbers, and through no memory. That is right where the second reads it at
-//! the site itself, and the bits are those of one body after the other, in any precision in which one computes.
+//! Two kernel functions fused into one: the second uses the numbers that the first writes at a site, without storing them. This is correct if the
+//! second reads that field only at the site itself. The bits are those of one after the other, in f32 and f64.
 
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -11,11 +11,11 @@ use crate::layout::{Direction, Displacement, LEGS, Leg};
 
 use super::number::Carried;
 
-/// Complex words that may go from one body to the next: those of two spinors.
+/// The maximum number of complex words that pass from one to the other: those of two spinors.
 const MOST_BETWEEN: usize = 24;
 
-/// The body `A`, and then `B`, which reads as its argument number `READ` what `A` writes as its argument number `WRITTEN`. The arguments are those of `A`, then
-/// those of `B`, without these two.
+/// The kernel function `A` followed by `B`, whose argument number `READ` is what `A` writes as its argument number `WRITTEN`. The arguments are
+/// those of `A`, then those of `B`, without these two.
 #[derive(Clone, Copy, Debug)]
 pub struct Fused<A, B, const WRITTEN: usize, const READ: usize>(PhantomData<fn() -> (A, B)>);
 
@@ -60,13 +60,13 @@ impl<A: Body, B: Body, const WRITTEN: usize, const READ: usize> Body for Fused<A
     }
 }
 
-/// The site of one of the two bodies, whose argument `BETWEEN` is no field.
+/// The site as one of the two kernel functions sees it. Its argument `BETWEEN` is not a field in memory.
 struct OneOf<'b, S: Site, const BETWEEN: usize> {
     site: S,
     between: &'b [Cell<Option<S::Complex>>; MOST_BETWEEN],
-    /// Arguments before those of this body.
+    /// The number of arguments before those of this kernel function.
     before: usize,
-    /// Whether it is the body that writes what is between.
+    /// Whether this kernel function writes the value that is passed.
     writes: bool,
 }
 
@@ -79,14 +79,14 @@ impl<S: Site, const BETWEEN: usize> Clone for OneOf<'_, S, BETWEEN> {
 impl<S: Site, const BETWEEN: usize> Copy for OneOf<'_, S, BETWEEN> {}
 
 impl<S: Site, const BETWEEN: usize> OneOf<'_, S, BETWEEN> {
-    /// The number of an argument among those of both.
+    /// The number of an argument among the arguments of both.
     #[inline(always)]
     fn number(self, argument: usize) -> usize {
         self.before + argument - usize::from(argument > BETWEEN)
     }
 }
 
-/// What both bodies do with an argument of their own.
+/// Passes a call on with the number of the argument among those of both.
 macro_rules! of_argument {
     ($($name:ident $(<$T:ident: $Bound:path>)? ($($parameter:ident: $type:ty),*) $(-> $result:ty)?;)+) => {$(
         #[inline(always)]

@@ -1,5 +1,6 @@
-//! Kernels written once: a body is a generic function of what is done at a site ([`Body`]), over numbers ([`number`]) and values of them ([`value`]).
-//! On the CPU it runs on vectors of lanes (`kernels::bodies`); the library `lanefield` records it, and writes it as OpenCL C and in other languages.
+//! Kernels that are written once. A kernel function is a generic function of one site ([`Body`]), over numbers ([`number`]) and values made of them
+//! ([`value`]). On the CPU it runs on lane vectors (`kernels::bodies`); the library `lanefield` records it, and writes it in OpenCL C and other
+//! languages.
 
 pub mod functions;
 mod fused;

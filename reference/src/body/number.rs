@@ -1,11 +1,12 @@
-//! The numbers that a kernel body computes with, as traits: lanes of vectors on the CPU, recorded operations for OpenCL C and other languages, or
-//! plain numbers. Each operation is exact or defined by `docs/arithmetic.md` §2; none is ever fused, contracted or reordered unless a body says so.
+//! The numbers of kernel functions, as traits. They are lane vectors on the CPU, recorded operations for OpenCL C and other languages, or plain
+//! numbers. Each operation is exact or defined by `docs/arithmetic.md` §2. Nothing is fused, contracted or reordered unless the kernel function does
+//! so.
 
 use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAssign};
 
-/// What a loop of [`super::Site::repeat`] hands from one turn to the next: numbers, and lists and structures of them.
+/// What a loop of [`super::Site::repeat`] carries from one turn to the next: numbers, and arrays and structures of them.
 pub trait Carried: Copy {
-    /// The same with each of its numbers replaced. A recorder needs it, whose numbers stand for results of operations; others leave it alone.
+    /// The same value with each of its numbers replaced. Only recorders replace numbers, since theirs stand for results of operations.
     #[inline(always)]
     fn replaced(self, _by: &mut dyn FnMut(u32) -> u32) -> Self {
         self
@@ -29,7 +30,7 @@ impl<A: Carried, B: Carried> Carried for (A, B) {
     }
 }
 
-/// A real number of each lane. `a + b`, `a − b` and `a · b` are each rounded once. A literal stands for its [`Self::constant`]: `2.0` in `a * 2.0`.
+/// A real number in each lane. `a + b`, `a − b` and `a · b` are each rounded once. A literal stands for its [`Self::constant`]: `2.0` in `a * 2.0`.
 pub trait Number:
     Carried
     + From<f64>
@@ -44,13 +45,13 @@ pub trait Number:
     + SubAssign
     + MulAssign
 {
-    /// A constant, rounded to the precision in which one computes.
+    /// A constant, rounded to the working precision.
     fn constant(value: f64) -> Self;
     /// self · b + c, rounded once.
     fn fma(self, b: Self, c: Self) -> Self;
 }
 
-/// `+=` and its like of a type of numbers, and its operators with literals.
+/// Implements assigning operators such as `+=`, and operators with literals, for a type of numbers.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! with_literals {
@@ -108,39 +109,39 @@ macro_rules! with_literals {
     };
 }
 
-/// Yes or no of each lane.
+/// A truth value in each lane.
 pub trait Choice: Carried {
-    /// Both.
+    /// Whether both are true.
     fn and(self, other: Self) -> Self;
-    /// At least one.
+    /// Whether at least one is true.
     fn or(self, other: Self) -> Self;
-    /// The other.
+    /// The negation.
     fn not(self) -> Self;
 }
 
-/// A real number of each lane, in the precision in which a field is computed with. `a / b` is correctly rounded.
+/// A real number in each lane, in the working precision. `a / b` is correctly rounded.
 pub trait RealNumber: Number + Div<Output = Self> + Div<f64, Output = Self> + DivAssign {
-    /// Yes or no of each lane.
+    /// The type of comparisons.
     type Choice: Choice;
-    /// A double of each lane.
+    /// A double in each lane.
     type Double: Number;
 
     /// The square root, correctly rounded.
     fn sqrt(self) -> Self;
     /// The magnitude: the sign bit cleared.
     fn abs(self) -> Self;
-    /// Whether self < other; no where one of them is not a number.
+    /// Whether self < other; false if one of them is NaN.
     fn less(self, other: Self) -> Self::Choice;
-    /// Whether self ≤ other; no where one of them is not a number.
+    /// Whether self ≤ other; false if one of them is NaN.
     fn at_most(self, other: Self) -> Self::Choice;
-    /// `yes` where `choice`, else `no`.
+    /// `yes` if `choice` is true, else `no`.
     fn select(choice: Self::Choice, yes: Self, no: Self) -> Self;
-    /// The greater of both; `self` where one of them is not a number, or where they are equal.
+    /// The greater of the two; `self` if one of them is NaN or they are equal.
     #[inline(always)]
     fn greater(self, other: Self) -> Self {
         Self::select(self.less(other), other, self)
     }
-    /// The smaller of both; `self` where one of them is not a number, or where they are equal.
+    /// The lesser of the two; `self` if one of them is NaN or they are equal.
     #[inline(always)]
     fn smaller(self, other: Self) -> Self {
         Self::select(other.less(self), other, self)
@@ -149,8 +150,8 @@ pub trait RealNumber: Number + Div<Output = Self> + Div<f64, Output = Self> + Di
     fn promoted(self) -> Self::Double;
 }
 
-/// A complex number of each lane. `a + b` and `a − b` round each part once; `a · b` is `mul` of `docs/arithmetic.md` §2, and
-/// `a · 2.0` is `a.scaled(2.0)`.
+/// A complex number in each lane. `a + b` and `a − b` round each part once; `a · b` is `mul` of `docs/arithmetic.md` §2, and `a · 2.0` is
+/// `a.scaled(2.0)`.
 pub trait ComplexNumber:
     Carried
     + Add<Output = Self>
@@ -162,11 +163,11 @@ pub trait ComplexNumber:
     + SubAssign
     + MulAssign
 {
-    /// Its parts.
+    /// The type of its real and imaginary part.
     type Real: RealNumber<Choice = Self::Choice, Double = Self::Double>;
-    /// Yes or no of each lane.
+    /// The type of comparisons.
     type Choice: Choice;
-    /// A double of each lane.
+    /// A double in each lane.
     type Double: Number;
 
     /// re + i·im.
@@ -185,17 +186,17 @@ pub trait ComplexNumber:
     fn scaled_add(self, s: impl Into<Self::Real>, c: Self) -> Self;
     /// self · b + c, `madd` of `docs/arithmetic.md` §2.
     fn madd(self, b: Self, c: Self) -> Self;
-    /// a · b of three colours: `mul` of the first, then `madd` of the others, in order.
+    /// a · b, summed over three colours: `mul` for the first, then `madd` for the others, in order.
     #[inline(always)]
     fn dot(a: [Self; 3], b: [Self; 3]) -> Self {
         a[2].madd(b[2], a[1].madd(b[1], a[0] * b[0]))
     }
-    /// `yes` where `choice`, else `no`.
+    /// `yes` if `choice` is true, else `no`.
     fn select(choice: Self::Choice, yes: Self, no: Self) -> Self;
     /// Real and imaginary part as doubles, exactly.
     fn promoted(self) -> [Self::Double; 2];
 
-    /// A constant, rounded to the precision in which one computes.
+    /// A constant, rounded to the working precision.
     #[inline(always)]
     fn constant(re: f64, im: f64) -> Self {
         Self::new(Self::Real::constant(re), Self::Real::constant(im))
@@ -205,7 +206,7 @@ pub trait ComplexNumber:
     fn zero() -> Self {
         Self::constant(0.0, 0.0)
     }
-    /// −0 in both parts: what a sum begins with, since −0 + x is x for every x.
+    /// −0 in both parts. A sum starts with it, since −0 + x is x for every x.
     #[inline(always)]
     fn empty_sum() -> Self {
         Self::constant(-0.0, -0.0)
@@ -226,7 +227,7 @@ pub trait ComplexNumber:
         let [re, im] = self.promoted();
         im.fma(im, re.fma(re, sum))
     }
-    /// sum + conj(self) · b in doubles, as `docs/arithmetic.md` §8 says of inner products.
+    /// sum + conj(self) · b in doubles, as `docs/arithmetic.md` §8 defines inner products.
     #[inline(always)]
     fn inner_product_onto(self, b: Self, [s, t]: [Self::Double; 2]) -> [Self::Double; 2] {
         let ([x_re, x_im], [y_re, y_im]) = (self.promoted(), b.promoted());

@@ -1,5 +1,5 @@
-//! A site as a body sees it, and the arguments of a body: handles on fields by role, each bound to a site. What they do is done by the [`Site`], of
-//! which there is one for lanes of vectors (`lanes.rs`), and others that record.
+//! The site and the arguments of a kernel function. Arguments are handles on fields by role, each bound to a site. They call the [`Site`], which is
+//! implemented for lane vectors (`lanes.rs`) and for recorders.
 
 use std::marker::PhantomData;
 
@@ -10,25 +10,25 @@ use crate::extreme::Extreme;
 use crate::layout::{Direction, Displacement, LEGS, Leg};
 use crate::object::{Object, Spinors};
 
-/// Where a body runs: one site, or the sites of all lanes of an outer site. Fields are numbered by their place among the arguments; bodies use them
-/// through the handles of this module.
+/// The place where a kernel function runs: one site, or the sites of all lanes of an outer site. Fields are numbered by their position among the
+/// arguments. Kernel functions use fields through the handles of this module.
 pub trait Site: Copy {
-    /// A real number of each lane.
+    /// A real number in each lane.
     type Real: RealNumber<Choice = Self::Choice, Double = Self::Double>;
-    /// A complex number of each lane.
+    /// A complex number in each lane.
     type Complex: ComplexNumber<Real = Self::Real, Choice = Self::Choice, Double = Self::Double>;
-    /// A double of each lane.
+    /// A double in each lane.
     type Double: Number;
-    /// Yes or no of each lane.
+    /// The type of comparisons.
     type Choice: Choice;
-    /// A number that counts: of a word, or of a turn of a loop.
+    /// The number of a word, or of a loop's turn.
     type Index: Copy;
 
-    /// The legs of a nearest-neighbour stencil, in the order of the call.
+    /// The legs of a nearest-neighbour stencil, in the leg order of the call.
     fn legs(self) -> [Leg; LEGS];
-    /// Whether the call is of the Hermitian conjugate: of kernels that have one, of the same body.
+    /// Whether the call is for the Hermitian conjugate, if the kernel has one.
     fn dagger(self) -> Dagger;
-    /// A field's value here.
+    /// A field's value at the site.
     fn read<T: Value<Self::Complex>>(self, argument: usize) -> T;
     /// A field's value at the neighbour along a leg.
     fn read_at<T: Value<Self::Complex>>(self, argument: usize, leg: Leg) -> T;
@@ -42,27 +42,27 @@ pub trait Site: Copy {
     fn link_times<T: Coloured<Self::Complex>>(self, argument: usize, leg: Leg, h: T) -> T {
         self.link(argument, leg).times(h)
     }
-    /// Makes a value the field's here.
+    /// Writes a field's value at the site.
     fn write<T: Value<Self::Complex>>(self, argument: usize, value: T);
-    /// One word of a field's value here.
+    /// One word of a field's value at the site.
     fn read_word(self, argument: usize, word: Self::Index) -> Self::Complex;
-    /// One word of the value here of a field in another precision, rounded to that in which one computes.
+    /// One word of the value at the site of a field in another precision, rounded to the working precision.
     fn read_converted(self, argument: usize, word: Self::Index) -> Self::Complex;
-    /// Makes a number a word of the field's value here.
+    /// Writes one word of a field's value at the site.
     fn write_word(self, argument: usize, word: Self::Index, value: Self::Complex);
-    /// Words of a component of a field.
+    /// The number of words of a component of a field.
     fn words(self, argument: usize) -> Self::Index;
-    /// A count.
+    /// A count as an index.
     fn count(self, number: usize) -> Self::Index;
-    /// Takes `turns` turns, each from what the last one gave. A long loop stays one in every language.
+    /// Calls `turn` `turns` times. Each turn receives what the last one returned. In generated code it stays a loop.
     fn repeat<T: Carried>(self, turns: Self::Index, initial: T, turn: impl FnMut(Self::Index, T) -> T) -> T;
     /// A scalar of the call.
     fn scalar(self, argument: usize) -> Self::Real;
     /// A complex scalar of the call.
     fn complex_scalar(self, argument: usize) -> Self::Complex;
-    /// Adds a number to sum number `part` of an argument, exactly; to an extreme, takes it into account.
+    /// Adds a number to sum number `part` of an argument, exactly. If the argument is an extreme, includes the number in it.
     fn add_to_sum(self, argument: usize, part: usize, term: Self::Double);
-    /// The site's coordinate, a whole number.
+    /// The site's coordinate, an integer.
     fn coordinate(self, argument: usize, direction: Direction) -> Self::Real;
     /// Four uniform random numbers of the site ([`Coordinates::uniform`]).
     fn uniform(self, argument: usize, key: [Self::Real; 3], event: Self::Real, draw: Self::Real) -> [Self::Real; 4];
@@ -70,33 +70,33 @@ pub trait Site: Copy {
     fn is_odd(self, argument: usize, directions: &[Direction]) -> Self::Choice;
 }
 
-/// What a call does with a field.
+/// How a call uses a field.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum FieldUse {
-    /// It reads it here.
+    /// It reads the field at the site.
     Read,
-    /// It reads it at the neighbours.
+    /// It reads the field at the neighbours.
     Neighbours,
-    /// It reads it at displacements of an odd number of steps: it lies on the sites of the neighbours.
+    /// It reads the field at displacements of an odd number of steps. The field is on the sites of the neighbours.
     OddDistance,
-    /// It reads it here, and at displacements of an even number of steps.
+    /// It reads the field at the site, and at displacements of an even number of steps.
     EvenDistance,
-    /// It writes all of it.
+    /// It overwrites the field.
     Write,
-    /// It reads and writes it here.
+    /// It reads and writes the field at the site.
     Update,
-    /// It reads it here, in whatever precision it is.
+    /// It reads the field at the site, in any precision.
     Converted,
 }
 
-/// What an argument of a body is.
+/// The role of an argument.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Role {
     /// A field.
     Field {
-        /// What is done with it.
+        /// How it is used.
         used: FieldUse,
-        /// What a component of it is; `None` for whatever the first field holds that is written.
+        /// The object of one component; `None` for that of the first field that is written.
         object: Option<Object>,
         /// Whether a site may have any number of components.
         repeated: bool,
@@ -107,9 +107,9 @@ pub enum Role {
     Scalar,
     /// A complex number.
     Complex,
-    /// So many exact sums over all sites.
+    /// Exact sums over all sites. The number is how many.
     Sums(usize),
-    /// So many exact sums over each slice across a direction of the call.
+    /// Exact sums over each slice across a direction of the call. The number is how many.
     SliceSums(usize),
     /// The greatest or the least number of all sites.
     Extreme(Extreme),
@@ -118,7 +118,7 @@ pub enum Role {
 }
 
 impl Role {
-    /// Sums that the argument has, over all sites or over each slice, or extremes.
+    /// The number of sums or extremes of the argument.
     pub const fn sums(self) -> usize {
         match self {
             Self::Sums(count) | Self::SliceSums(count) => count,
@@ -128,21 +128,21 @@ impl Role {
     }
 }
 
-/// An argument of a body, bound to a site.
+/// An argument of a kernel function, bound to a site.
 pub trait Argument<S: Site> {
     /// Its role.
     const ROLE: Role;
-    /// Argument number `number` at a site.
+    /// The argument with this number, at a site.
     fn at(site: S, number: usize) -> Self;
 }
 
-/// What any component holds: the body goes through its words.
+/// Any object: the kernel function loops over the words of a component.
 #[derive(Clone, Copy, Debug)]
 pub struct Any;
 
-/// What a field of a body holds.
+/// The kind of object in a field of a kernel function.
 pub trait Holds {
-    /// What a component of it is; `None` for whatever the target holds.
+    /// The object of one component; `None` for that of the target.
     const OBJECT: Option<Object>;
     /// Whether a site may have any number of components.
     const REPEATED: bool;
@@ -195,28 +195,28 @@ macro_rules! handles {
 }
 
 handles! {
-    /// A field that is read here.
+    /// A field that is read at the site.
     Read<K>: Read;
-    /// A field that is read at the neighbours: it lies on their sites.
+    /// A field that is read at the neighbours. It is on their sites.
     Neighbours<K>: Neighbours;
-    /// A field that is read at displacements of an odd number of steps: it lies on the sites of the neighbours.
+    /// A field that is read at displacements of an odd number of steps. It is on the sites of the neighbours.
     OddDistance<K>: OddDistance;
-    /// A field that is read here, and at displacements of an even number of steps.
+    /// A field that is read at the site, and at displacements of an even number of steps.
     EvenDistance<K>: EvenDistance;
-    /// A field all of which is written.
+    /// A field that is overwritten.
     Write<K>: Write;
-    /// A field that is read and written here.
+    /// A field that is read and written at the site.
     Update<K>: Update;
 }
 
 handles! {
-    /// A field that is read here, in whatever precision it is, and holds what the target holds. The lanes of both hold the same sites.
+    /// A field that is read at the site, in any precision, with the object of the target. The lanes of both must hold the same sites.
     Converted: Role::Field { used: FieldUse::Converted, object: None, repeated: true };
-    /// Doubled links: read with reconstruction, boundary phases included.
+    /// Doubled links, rebuilt from the stored reals, with boundary phases.
     Links: Role::Links;
-    /// A real number of the call, rounded to the precision in which one computes.
+    /// A real number of the call, rounded to the working precision.
     Scalar: Role::Scalar;
-    /// A complex number of the call, the same.
+    /// A complex number of the call, rounded to the working precision.
     ComplexScalar: Role::Complex;
     /// An exact sum over all sites.
     ExactSum: Role::Sums(1);
@@ -228,16 +228,16 @@ handles! {
     SliceSum: Role::SliceSums(1);
     /// Two exact sums over each slice: of the real and of the imaginary parts.
     ComplexSliceSum: Role::SliceSums(2);
-    /// The greatest number of all sites.
+    /// The greatest number over all sites.
     Greatest: Role::Extreme(Extreme::Greatest);
-    /// The least number of all sites.
+    /// The least number over all sites.
     Least: Role::Extreme(Extreme::Least);
 }
 
 macro_rules! reads {
     ($($name:ident)+) => {$(
         impl<S: Site, K: BodyObject> $name<S, K> {
-            /// The value here.
+            /// The value at the site.
             #[inline(always)]
             pub fn here(self) -> K::Value<S::Complex> {
                 self.site.read(self.number)
@@ -245,12 +245,12 @@ macro_rules! reads {
         }
 
         impl<S: Site> $name<S, Any> {
-            /// Word `word` of the value here.
+            /// Word `word` of the value at the site.
             #[inline(always)]
             pub fn word(self, word: S::Index) -> S::Complex {
                 self.site.read_word(self.number, word)
             }
-            /// Words of a component.
+            /// The number of words of a component.
             #[inline(always)]
             pub fn words(self) -> S::Index {
                 self.site.words(self.number)
@@ -263,7 +263,7 @@ reads!(Read Update);
 macro_rules! writes {
     ($($name:ident)+) => {$(
         impl<S: Site, K: BodyObject> $name<S, K> {
-            /// Makes `value` the value here.
+            /// Writes the value at the site.
             #[inline(always)]
             pub fn write(self, value: K::Value<S::Complex>) {
                 self.site.write(self.number, value);
@@ -271,7 +271,7 @@ macro_rules! writes {
         }
 
         impl<S: Site> $name<S, Any> {
-            /// Makes `value` the word `word` of the value here.
+            /// Writes word `word` of the value at the site.
             #[inline(always)]
             pub fn write_word(self, word: S::Index, value: S::Complex) {
                 self.site.write_word(self.number, word, value);
@@ -282,12 +282,12 @@ macro_rules! writes {
 writes!(Write Update);
 
 impl<S: Site> Converted<S> {
-    /// Word `word` of the value here, rounded to the precision in which one computes: to nearest even, to half precision by way of f32.
+    /// Word `word` of the value at the site, rounded to the working precision: to nearest even, to half precision by way of f32.
     #[inline(always)]
     pub fn word(self, word: S::Index) -> S::Complex {
         self.site.read_converted(self.number, word)
     }
-    /// Words of a component.
+    /// The number of words of a component.
     #[inline(always)]
     pub fn words(self) -> S::Index {
         self.site.words(self.number)
@@ -295,7 +295,7 @@ impl<S: Site> Converted<S> {
 }
 
 impl<S: Site> Write<S, Any> {
-    /// Words of a component.
+    /// The number of words of a component.
     #[inline(always)]
     pub fn words(self) -> S::Index {
         self.site.words(self.number)
@@ -314,7 +314,7 @@ impl<S: Site, K: BodyObject> OddDistance<S, K> {
     /// The value at a displacement.
     ///
     /// # Panics
-    /// If it has an even number of steps.
+    /// If the displacement has an even number of steps.
     #[inline(always)]
     #[track_caller]
     pub fn at(self, displacement: Displacement) -> K::Value<S::Complex> {
@@ -324,7 +324,7 @@ impl<S: Site, K: BodyObject> OddDistance<S, K> {
 }
 
 impl<S: Site, K: BodyObject> EvenDistance<S, K> {
-    /// The value here.
+    /// The value at the site.
     #[inline(always)]
     pub fn here(self) -> K::Value<S::Complex> {
         self.site.read(self.number)
@@ -332,7 +332,7 @@ impl<S: Site, K: BodyObject> EvenDistance<S, K> {
     /// The value at a displacement.
     ///
     /// # Panics
-    /// If it has an odd number of steps.
+    /// If the displacement has an odd number of steps.
     #[inline(always)]
     #[track_caller]
     pub fn at(self, displacement: Displacement) -> K::Value<S::Complex> {
@@ -342,8 +342,8 @@ impl<S: Site, K: BodyObject> EvenDistance<S, K> {
 }
 
 impl<S: Site> Neighbours<S, Spinors> {
-    /// The two independent rows of (1 ∓ γ_μ)ψ at the neighbour along a leg: 1 − γ of a forward leg, 1 + γ of a backward one, and the other way round
-    /// with dagger.
+    /// The two independent rows of (1 ∓ γ_μ)ψ at the neighbour along a leg: 1 − γ for a forward leg, 1 + γ for a backward one; with dagger it is the
+    /// reverse.
     #[inline(always)]
     pub fn projected(self, leg: Leg, dagger: Dagger) -> HalfSpinor<S::Complex> {
         self.site.read_projected(self.number, leg, dagger)
@@ -351,13 +351,13 @@ impl<S: Site> Neighbours<S, Spinors> {
 }
 
 impl<S: Site> Links<S> {
-    /// The legs, in the order of the call: part of a kernel's definition, since they change the bits of a sum.
+    /// The legs, in the leg order of the call. The order is part of a kernel's definition, since it changes the bits of a sum.
     #[inline(always)]
     pub fn legs(self) -> [Leg; LEGS] {
         self.site.legs()
     }
 
-    /// The link of a leg: U_μ(x) of a forward one, U_μ(x − μ)† of a backward one, times what the format of doubled links folds in.
+    /// The doubled link of a leg: U_μ(x) for a forward leg, U_μ(x − μ)† for a backward one, with the factors that doubled links include.
     #[inline(always)]
     pub fn at(self, leg: Leg) -> Matrix<S::Complex> {
         self.site.link(self.number, leg)
@@ -371,7 +371,7 @@ impl<S: Site> Links<S> {
 }
 
 impl<S: Site> Scalar<S> {
-    /// The number.
+    /// The value of the number.
     #[inline(always)]
     pub fn get(self) -> S::Real {
         self.site.scalar(self.number)
@@ -379,7 +379,7 @@ impl<S: Site> Scalar<S> {
 }
 
 impl<S: Site> ComplexScalar<S> {
-    /// The number.
+    /// The value of the number.
     #[inline(always)]
     pub fn get(self) -> S::Complex {
         self.site.complex_scalar(self.number)
@@ -389,7 +389,7 @@ impl<S: Site> ComplexScalar<S> {
 macro_rules! sums {
     ($($real:ident $complex:ident)+) => {$(
         impl<S: Site> $real<S> {
-            /// Adds the site's term.
+            /// Adds the term of the site.
             #[inline(always)]
             pub fn add(self, term: S::Double) {
                 self.site.add_to_sum(self.number, 0, term);
@@ -397,7 +397,7 @@ macro_rules! sums {
         }
 
         impl<S: Site> $complex<S> {
-            /// Adds the site's term, real and imaginary part.
+            /// Adds the term of the site, real and imaginary part.
             #[inline(always)]
             pub fn add(self, [re, im]: [S::Double; 2]) {
                 self.site.add_to_sum(self.number, 0, re);
@@ -411,7 +411,7 @@ sums!(ExactSum ComplexSum SliceSum ComplexSliceSum);
 macro_rules! extremes {
     ($($name:ident)+) => {$(
         impl<S: Site> $name<S> {
-            /// Takes the site's number into account.
+            /// Includes the number of the site.
             #[inline(always)]
             pub fn take(self, number: S::Double) {
                 self.site.add_to_sum(self.number, 0, number);
@@ -422,39 +422,39 @@ macro_rules! extremes {
 extremes!(Greatest Least);
 
 impl<S: Site> Coordinates<S> {
-    /// The coordinate in a direction, a whole number.
+    /// The coordinate in a direction, an integer.
     #[inline(always)]
     pub fn get(self, direction: Direction) -> S::Real {
         self.site.coordinate(self.number, direction)
     }
 
-    /// Four uniform random numbers in (0, 1), a function of the site's coordinates in the whole lattice, a key ([`crate::random::key_of_seed`]), an event
-    /// and a draw, whole numbers below 2²⁴: the same on every backend, and independent of those of other sites, keys, events and draws
-    /// (`docs/arithmetic.md` §23).
+    /// Four uniform random numbers in (0, 1). They are a function of the site's coordinates in the whole lattice, of a key
+    /// ([`crate::random::key_of_seed`]), an event and a draw, which are integers below 2²⁴. They are the same on every backend, and independent of
+    /// those of other sites, keys, events and draws (`docs/arithmetic.md` §23).
     #[inline(always)]
     pub fn uniform(self, key: [S::Real; 3], event: S::Real, draw: S::Real) -> [S::Real; 4] {
         self.site.uniform(self.number, key, event, draw)
     }
 
-    /// Whether the sum of the coordinates in these directions is odd: of all four, whether the site is.
+    /// Whether the sum of the coordinates in these directions is odd. With all four, this is whether the site is odd.
     #[inline(always)]
     pub fn is_odd(self, directions: &[Direction]) -> S::Choice {
         self.site.is_odd(self.number, directions)
     }
 }
 
-/// A kernel that is written once: what it does at a site, and its arguments.
+/// A kernel function: what it computes at a site, and its arguments.
 pub trait Body: 'static {
     /// Its arguments, in order.
     const ROLES: &'static [Role];
-    /// What it does at a site. It has to be `#[inline(always)]`, and so have functions of weight that it calls.
+    /// Computes a site. It must be `#[inline(always)]`, and so must all expensive functions that it calls.
     fn run<S: Site>(site: S);
 }
 
-/// Arguments that a body may have.
+/// The maximum number of arguments of a kernel function.
 pub const MOST_ARGUMENTS: usize = 16;
 
-/// Whether one of the roles is such.
+/// Whether one of the roles matches a pattern.
 macro_rules! has {
     ($roles:ident, $role:pat) => {{
         let (mut k, mut found) = (0, false);
@@ -466,12 +466,12 @@ macro_rules! has {
     }};
 }
 
-/// Whether a body sums over slices.
+/// Whether a kernel function sums over slices.
 pub const fn sums_over_slices(roles: &[Role]) -> bool {
     has!(roles, Role::SliceSums(_))
 }
 
-/// The extreme that a body takes instead of sums: one body has one.
+/// The extreme that a kernel function computes instead of sums. It has at most one.
 pub const fn extreme(roles: &[Role]) -> Option<Extreme> {
     let mut k = 0;
     while k < roles.len() {
@@ -483,12 +483,12 @@ pub const fn extreme(roles: &[Role]) -> Option<Extreme> {
     None
 }
 
-/// Whether a body reads at neighbours, or further away.
+/// Whether a kernel function reads at neighbours, or further away.
 pub const fn uses_neighbours(roles: &[Role]) -> bool {
     has!(roles, Role::Links | Role::Field { used: FieldUse::Neighbours, .. }) || uses_displacements(roles)
 }
 
-/// Whether a body reads at displacements.
+/// Whether a kernel function reads at displacements.
 pub const fn uses_displacements(roles: &[Role]) -> bool {
     has!(roles, Role::Field { used: FieldUse::OddDistance | FieldUse::EvenDistance, .. })
 }

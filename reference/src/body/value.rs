@@ -1,5 +1,6 @@
-//! What a body reads and writes at a site, made of complex numbers: colour vectors, matrices, spinors, lists of words. All of it is generic over the
-//! number, so that the same lines are the CPU kernel and the recorded one. Counterparts: `reference/src/tensor`, `cl/su3.clh`, `cl/spin.clh`.
+//! The values that a kernel function reads and writes at a site: colour vectors, matrices, spinors, and lists of complex words. They are generic
+//! over the number, so that one source is both the CPU kernel and the recorded one. Counterparts: `reference/src/tensor`, `cl/su3.clh`,
+//! `cl/spin.clh`.
 
 use std::ops::{Add, AddAssign, Mul, Neg, Sub, SubAssign};
 
@@ -11,9 +12,9 @@ use crate::object::{ComplexNumber as OneComplex, HalfSpinor as HalfSpinorObject}
 
 /// A value at a site: a list of complex words.
 pub trait Value<C>: Copy {
-    /// So many words.
+    /// The array of its words.
     type Words: AsRef<[C]> + AsMut<[C]> + Copy;
-    /// Words that are all `word`.
+    /// An array of words that are all `word`.
     fn filled(word: C) -> Self::Words;
     /// The value with these words.
     fn from_words(words: Self::Words) -> Self;
@@ -21,15 +22,15 @@ pub trait Value<C>: Copy {
     fn to_words(self) -> Self::Words;
 }
 
-/// What a field can hold that a body reads or writes: a component of a site at a time.
+/// The object of a field of a kernel function. A kernel function reads and writes one component at a time.
 pub trait BodyObject: 'static {
-    /// Complex words of a component.
+    /// The number of complex words of a component.
     const WORDS: usize;
     /// The object with one component.
     const OBJECT: Object;
-    /// Whether a site may have any number of components, of which a body takes one.
+    /// Whether a site may have any number of components. A kernel function computes one of them at a time.
     const REPEATED: bool;
-    /// Its value, of complex numbers `C`.
+    /// Its value, with complex numbers `C`.
     type Value<C: ComplexNumber>: Value<C>;
 }
 
@@ -65,7 +66,7 @@ macro_rules! values {
     )+};
 }
 
-/// Sums, differences and multiples, word by word.
+/// Implements sums, differences and multiples, word by word.
 macro_rules! linear {
     ($name:ident, $words:literal) => {
         impl<C: ComplexNumber> Add for $name<C> {
@@ -119,12 +120,12 @@ macro_rules! linear {
             }
         }
         impl<C: ComplexNumber> $name<C> {
-            /// Every word +0.
+            /// All words +0.
             #[inline(always)]
             pub fn zero() -> Self {
                 Self([C::zero(); $words])
             }
-            /// Every word −0: what a sum begins with, since −0 + x is x for every x.
+            /// All words −0. A sum starts with it, since −0 + x is x for every x.
             #[inline(always)]
             pub fn empty_sum() -> Self {
                 Self([C::empty_sum(); $words])
@@ -163,7 +164,7 @@ macro_rules! linear {
                 }
                 self
             }
-            /// `yes` where `choice`, else `no`.
+            /// `yes` if `choice` is true, else `no`.
             #[inline(always)]
             pub fn select(choice: C::Choice, mut yes: Self, no: Self) -> Self {
                 for k in 0..$words {
@@ -171,7 +172,7 @@ macro_rules! linear {
                 }
                 yes
             }
-            /// |self|², in doubles, in the order of words, from +0 (`docs/arithmetic.md` §8).
+            /// |self|², in doubles, summed in the order of words from +0 (`docs/arithmetic.md` §8).
             #[inline(always)]
             pub fn norm2(self) -> C::Double {
                 let mut sum = <C::Double as super::number::Number>::constant(0.0);
@@ -180,7 +181,7 @@ macro_rules! linear {
                 }
                 sum
             }
-            /// ⟨self, other⟩, antilinear in self, in doubles, in the order of words, from +0 (`docs/arithmetic.md` §8).
+            /// ⟨self, other⟩, antilinear in self, in doubles, summed in the order of words from +0 (`docs/arithmetic.md` §8).
             #[inline(always)]
             pub fn inner_product(self, other: Self) -> [C::Double; 2] {
                 let zero = <C::Double as super::number::Number>::constant(0.0);
@@ -199,7 +200,7 @@ values! {
     One, 1;
     /// Three colours.
     ColourVector, 3;
-    /// A matrix of three rows and three columns of colour: word 3·row + column.
+    /// A 3×3 colour matrix: word 3·row + column.
     Matrix, 9;
     /// Two spins times three colours: word 3·spin + colour.
     HalfSpinor, 6;
@@ -237,7 +238,7 @@ impl<C: Carried, const N: usize> Carried for List<C, N> {
     }
 }
 
-/// A list as 2·`N` real numbers: 2k and 2k + 1 are the parts of word k.
+/// A list as 2·`N` real numbers: 2k and 2k + 1 are the real and imaginary part of word k.
 impl<C: ComplexNumber, const N: usize> List<C, N> {
     /// Real number `k`.
     #[inline(always)]
@@ -246,7 +247,7 @@ impl<C: ComplexNumber, const N: usize> List<C, N> {
         if k.is_multiple_of(2) { word.re() } else { word.im() }
     }
 
-    /// The list of the real numbers that `number` has for each k.
+    /// The list with the real number `number(k)` for each k.
     #[inline(always)]
     pub fn of_reals(mut number: impl FnMut(usize) -> C::Real) -> Self {
         Self(std::array::from_fn(|word| {
@@ -256,7 +257,7 @@ impl<C: ComplexNumber, const N: usize> List<C, N> {
     }
 }
 
-/// Fields of [`Object::Words`] with `N` words a site.
+/// Fields of [`Object::Words`], with `N` words at a site.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WordList<const N: usize>;
 
@@ -297,9 +298,9 @@ objects! {
     ColourVectors: ColourVector, 3, Object::ColourVectors(1), true;
 }
 
-/// What a colour matrix multiplies: so many colour vectors, one after the other.
+/// A value that a colour matrix can multiply: several colour vectors, one after the other.
 pub trait Coloured<C>: Value<C> {
-    /// Colour vectors.
+    /// The number of colour vectors.
     const VECTORS: usize;
 }
 
@@ -314,7 +315,7 @@ impl<C: Copy> Coloured<C> for Spinor<C> {
 }
 
 impl<C: ComplexNumber> Links4<C> {
-    /// The link of direction μ.
+    /// The link in direction μ.
     #[inline(always)]
     pub fn link(self, mu: usize) -> Matrix<C> {
         let mut link = Matrix([self.0[0]; 9]);
@@ -336,7 +337,7 @@ impl<C: ComplexNumber> Matrix<C> {
         adjoint
     }
 
-    /// self times each colour vector of `h`: `mul`, then `madd`, columns in order (`docs/arithmetic.md` §3).
+    /// self times each colour vector of `h`: `mul`, then `madd`, with columns in order (`docs/arithmetic.md` §3).
     #[inline(always)]
     pub fn times<T: Coloured<C>>(self, h: T) -> T {
         let h = h.to_words();
@@ -367,7 +368,7 @@ impl<C: ComplexNumber> Mul<ColourVector<C>> for Matrix<C> {
 
 impl<C: ComplexNumber> Mul for Matrix<C> {
     type Output = Self;
-    /// Element (row, column): `mul`, then `madd`, in the order of the inner index.
+    /// Element (row, column): `mul`, then `madd`, with the inner index in order.
     #[inline(always)]
     fn mul(self, other: Self) -> Self {
         let mut product = self;
@@ -402,8 +403,8 @@ impl Joined {
     }
 }
 
-/// The rows of 1 ± γ of a dimension: of the upper spins 0 and 1, with which lower spin each is joined, and how; and of the lower spins 2 and 3,
-/// from which upper row each follows, and how it is added to a sum (`docs/arithmetic.md` §4).
+/// The rows of 1 ± γ of a dimension (`docs/arithmetic.md` §4). For the upper spins 0 and 1: the lower spin that is added, and how. For the lower
+/// spins 2 and 3: the upper row from which each follows, and how it is added to a sum.
 struct Projector {
     upper: [(Joined, usize); 2],
     lower: [(Joined, usize); 2],
@@ -425,7 +426,7 @@ const MINUS: [Projector; DIMENSIONS] = [
     Projector { upper: [(S, 2), (S, 3)], lower: [(S, 0), (S, 1)] },
 ];
 
-/// Runs `$body` with the projector of a leg as a constant, so that each of the eight is compiled for itself.
+/// Runs `$body` with the projector of a leg as a constant, so that the compiler specialises each of the eight.
 macro_rules! with_projector {
     ($leg:expr, $dagger:expr, |$projector:ident| $body:expr) => {
         match ($leg.dimension(), $leg.is_forward() == ($dagger == Dagger::Yes)) {
@@ -445,7 +446,7 @@ macro_rules! with_projector {
     }};
 }
 
-/// The two independent rows of (1 ∓ γ_μ)ψ of a leg: 1 − γ of a forward leg, 1 + γ of a backward one, and the other way round with dagger.
+/// The two independent rows of (1 ∓ γ_μ)ψ of a leg: 1 − γ for a forward leg, 1 + γ for a backward one; with dagger it is the reverse.
 #[inline(always)]
 pub fn projected<C: ComplexNumber>(word: impl Fn(usize) -> C, leg: Leg, dagger: Dagger) -> HalfSpinor<C> {
     with_projector!(leg, dagger, |projector| {
@@ -460,14 +461,14 @@ pub fn projected<C: ComplexNumber>(word: impl Fn(usize) -> C, leg: Leg, dagger: 
 }
 
 impl<C: ComplexNumber> Spinor<C> {
-    /// The two independent rows of (1 ∓ γ_μ)self, as a hop's leg takes them: 1 − γ of a forward leg, 1 + γ of a backward one, and the other way
-    /// round with dagger.
+    /// The two independent rows of (1 ∓ γ_μ)self, as for a leg of a hop: 1 − γ for a forward leg, 1 + γ for a backward one; with dagger it is the
+    /// reverse.
     #[inline(always)]
     pub fn projected(self, leg: Leg, dagger: Dagger) -> HalfSpinor<C> {
         projected(|word| self.0[word], leg, dagger)
     }
 
-    /// self plus the four rows that follow from the two of a leg's half spinor.
+    /// self plus the four rows that follow from the two rows of a leg's half spinor.
     #[inline(always)]
     pub fn plus_projected(mut self, leg: Leg, dagger: Dagger, h: HalfSpinor<C>) -> Self {
         with_projector!(leg, dagger, |projector| {
@@ -493,7 +494,7 @@ impl<C: ComplexNumber> Spinor<C> {
         self
     }
 
-    /// (a.re + i·a.im·γ5) · self + c, by `madd`: a.re is the first that is added.
+    /// (a.re + i·a.im·γ5) · self + c, by `madd`; a.re is added first.
     #[inline(always)]
     pub fn twisted_add(mut self, a: C, c: Self) -> Self {
         let conjugate = a.conj();

@@ -1,23 +1,24 @@
-//! Long sums at the speed of memory: error-free transformations in vector registers, and [`ExactSum`] for what these cannot hold.
+//! Long sums at memory speed: error-free transformations in vector registers, and [`ExactSum`] for what these cannot hold.
 //!
-//! Each lane keeps its sum as an unevaluated pair high + low. A term x goes in by two additions: (high, error) ← high + x by TwoSum (Knuth,
-//! *The Art of Computer Programming* 2, §4.2.2, theorem B), which loses nothing for any two doubles whose sum does not overflow; then
-//! low ← low + error, where nothing may be rounded. While that holds, high + low is the exact sum. It holds for as long as anyone sums
-//! where terms lie within thirty binades or so of each other, as those of a field do.
+//! Each lane keeps its sum as an unevaluated pair high + low. A term x is added by two additions. The first is (high, error) ← high + x by TwoSum
+//! (Knuth, *The Art of Computer Programming* 2, §4.2.2, theorem B), which is exact for any two doubles whose sum does not overflow. The second is
+//! low ← low + error, which must not round. As long as it does not, high + low is the exact sum. That is so if the terms are within about thirty
+//! binades of each other, as those of a field are.
 //!
-//! low' = low + error was not rounded if and only if low' − low is error and low' − error is low, as doubles: the larger of two doubles can
-//! be taken from their rounded sum without rounding (T. J. Dekker, Numerische Mathematik 18 (1971) 224), and what is left is the smaller
-//! one only if the sum was exact. Neither is ever −0, so bits may be compared. They also differ in the first addition of a lane that
-//! overflows or meets an infinity or a NaN: error is then a NaN (TwoSum takes infinities from each other), and so is low' − error, but low
-//! is finite.
+//! low' = low + error was not rounded if and only if, as doubles, low' − low is error and low' − error is low. The reason: the larger of two doubles
+//! can be subtracted from their rounded sum without rounding (T. J. Dekker, Numerische Mathematik 18 (1971) 224). The difference is the smaller one
+//! only if the sum was exact. Neither is ever −0, so bits may be compared.
 //!
-//! The losses of a block of terms are looked at together: one branch a block. Where there is one, the lanes' pairs from before the block
-//! go into the `ExactSum`, and the block is tried again from zero; if that fails too, it goes in term by term.
+//! They also differ in the first addition of a lane that overflows, or that has an infinity or a NaN. Then error is NaN (TwoSum subtracts infinities
+//! from each other), and so is low' − error, but low is finite.
 //!
-//! Lanes begin with high = −0, which is the identity of addition: high stays −0 as long as every term is −0, and no longer.
+//! Losses are checked once for each block of terms, with one branch. If there are any, the pairs from before the block are added to the `ExactSum`,
+//! and the block is tried again from zero. If that fails too, it is added term by term.
 //!
-//! This is the two-level case of the expansions of J. R. Shewchuk, *Adaptive precision floating-point arithmetic*, Discrete & Computational
-//! Geometry 18 (1997) 305; spilling expansions into a long accumulator is that of Collange et al. (see [`super`]).
+//! Lanes start with high = −0, which is the identity of addition: high stays −0 as long as every term is −0.
+//!
+//! This is the two-level case of the expansions of J. R. Shewchuk, *Adaptive precision floating-point arithmetic*, Discrete & Computational Geometry
+//! 18 (1997) 305. Spilling expansions into a long accumulator is due to Collange et al. (see [`super`]).
 
 use super::ExactSum;
 use crate::doubles::Doubles;
@@ -27,7 +28,7 @@ use crate::tensor::portable::Portable;
 
 /// Lanes of a vector of pairs.
 const LANES: usize = 8;
-/// Vectors of terms whose residuals are looked at together.
+/// The number of vectors of terms whose losses are checked together.
 const BLOCK: usize = 8;
 
 /// high + low in each lane. A zero low is +0.
@@ -44,7 +45,7 @@ impl<D: Doubles> Pairs<D> {
         Self { high: D::splat(-0.0), low: D::splat(0.0) }
     }
 
-    /// Adds a term in each lane, and notes where something is lost.
+    /// Adds a term in each lane, and notes whether anything is lost.
     #[inline(always)]
     fn add(&mut self, x: D, losses: &mut Losses<D>) {
         let (high, error) = two_sum(self.high, x);
@@ -71,7 +72,7 @@ fn two_sum<D: Doubles>(a: D, b: D) -> (D, D) {
     (sum, a.sub(a_part).add(b.sub(b_part)))
 }
 
-/// Whether bits were lost: those in which what should be equal differs.
+/// Notes whether bits were lost: the bits in which numbers differ that should be equal.
 #[derive(Clone, Copy)]
 struct Losses<D>(D);
 
@@ -101,7 +102,7 @@ impl<D: Doubles> Losses<D> {
 #[derive(Clone)]
 pub struct RunningSum<D = Portable> {
     pairs: Pairs<D>,
-    /// Terms that the pairs stand for.
+    /// The number of terms in the pairs.
     terms: u64,
     exact: ExactSum,
 }
@@ -113,7 +114,7 @@ impl<D: Doubles> Default for RunningSum<D> {
 }
 
 impl<D: Doubles> RunningSum<D> {
-    /// How many terms are best added at a time.
+    /// The best number of terms to add at a time.
     pub(crate) const BLOCK: usize = BLOCK * LANES;
 
     /// The empty sum.
@@ -141,7 +142,7 @@ impl<D: Doubles> RunningSum<D> {
         self.add_some(block, Self::BLOCK);
     }
 
-    /// Adds a block of which only the first `terms` count; the others are −0.
+    /// Adds a block in which only the first `terms` count. The others are −0.
     #[inline(always)]
     fn add_some(&mut self, block: &[f64; BLOCK * LANES], terms: usize) {
         let mut pairs = self.pairs;
@@ -186,7 +187,7 @@ impl<D: Doubles> RunningSum<D> {
     }
 }
 
-/// Adds a block, and tells whether the pairs still hold the exact sum.
+/// Adds a block, and returns whether the pairs still hold the exact sum.
 #[inline(always)]
 fn fits<D: Doubles>(pairs: &mut Pairs<D>, block: &[f64; BLOCK * LANES]) -> bool {
     let mut losses = Losses::none();
@@ -196,22 +197,22 @@ fn fits<D: Doubles>(pairs: &mut Pairs<D>, block: &[f64; BLOCK * LANES]) -> bool 
     !losses.any()
 }
 
-/// A sum for each place of a row, of many rows of equal length: the words of outer sites, each real number on its own.
+/// A sum for each place of a row, over many rows of equal length: the words of outer sites, with each real summed separately.
 pub(crate) struct RowSums<D> {
     reals: usize,
     pairs: Vec<Pairs<D>>,
     rows: u64,
-    /// What was spilled at each place, terms uncounted; empty until something is.
+    /// The spilled sum of each place, without counts of terms; empty until something is spilled.
     spilled: Vec<ExactSum>,
 }
 
 impl<D: Doubles> RowSums<D> {
-    /// No rows yet, of `reals` reals each.
+    /// No rows. Each row has `reals` reals.
     pub(crate) fn new(reals: usize) -> Self {
         Self { reals, pairs: vec![Pairs::empty(); reals.div_ceil(LANES)], rows: 0, spilled: Vec::new() }
     }
 
-    /// Adds the rows of these numbers.
+    /// Adds the rows with these numbers.
     #[inline(always)]
     pub(crate) fn add_rows<R: Real>(&mut self, all: &[R], rows: &[u32]) {
         let row = |row: u32| &all[row as usize * self.reals..][..self.reals];
@@ -237,7 +238,7 @@ impl<D: Doubles> RowSums<D> {
     }
 }
 
-/// Adds a block of rows, and asks for those of the next one meanwhile.
+/// Adds a block of rows, and prefetches those of the next one.
 #[inline(always)]
 fn add_block<D: Doubles, R: Real>(
     pairs: &mut [Pairs<D>],
@@ -260,7 +261,7 @@ fn add_block<D: Doubles, R: Real>(
     add_some(pairs, spilled, rows, whole_chunks);
 }
 
-/// Adds the chunks of rows from `first` on.
+/// Adds the chunks of rows, starting at `first`.
 #[inline(always)]
 fn add_some<D: Doubles, R: Real>(pairs: &mut [Pairs<D>], spilled: &mut Vec<ExactSum>, rows: &[&[R]], first: usize) {
     for (chunk, pairs) in pairs.iter_mut().enumerate().skip(first) {
@@ -284,7 +285,7 @@ fn spill<D: Doubles, R: Real>(pairs: &mut Pairs<D>, spilled: &mut Vec<ExactSum>,
     }
 }
 
-/// The first eight reals, or all that there are and −0 after them, as doubles.
+/// The first eight reals as doubles. If there are fewer, −0 is appended.
 #[inline(always)]
 fn to_doubles<D: Doubles, R: Real>(reals: &[R]) -> D {
     match reals.first_chunk::<LANES>() {

@@ -1,4 +1,4 @@
-//! Tests of exact sums: against big integers, on adversarial terms.
+//! Tests of exact sums: comparison with big integers, on adversarial terms.
 
 use super::*;
 use num_bigint::BigInt;
@@ -15,7 +15,7 @@ pub(super) fn exact(terms: &[f64]) -> BigInt {
     terms.iter().map(|&x| half_units(x)).fold(BigInt::zero(), |sum, x| sum + x)
 }
 
-/// Rounding by its definition: no neighbour is closer, and where one is as close, the result is the even one.
+/// Rounding by its definition: no neighbour is closer, and if one is equally close, the result is the even one.
 pub(super) fn assert_is_rounded(exact: &BigInt, rounded: f64) {
     let midpoint = |neighbour: f64| match neighbour.is_infinite() {
         true => half_units(f64::MAX) + (half_units(f64::MAX) - half_units(f64::MAX.next_down())) / 2,
@@ -43,7 +43,7 @@ pub(super) fn sum(terms: &[f64]) -> ExactSum {
     sum
 }
 
-/// Bits, so that −0 differs from +0; every NaN is the same.
+/// The bits, so that −0 differs from +0. Every NaN is the same.
 fn bits(x: f64) -> u64 {
     if x.is_nan() { f64::NAN.to_bits() } else { x.to_bits() }
 }
@@ -55,7 +55,7 @@ fn assert_sum_is(terms: &[f64], expected: f64) {
     assert_eq!(bits(sum(&negated).round()), bits(expected), "{negated:?}");
 }
 
-/// SplitMix64 (Steele, Lea, Flood 2014): the bits of any double at all.
+/// SplitMix64 (Steele, Lea, Flood 2014): the bits of arbitrary doubles.
 pub(super) fn split_mix(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let z = (*state ^ (*state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -339,7 +339,7 @@ fn parts_of_a_complex_sum_are_independent() {
     assert!(left.round().im.is_nan());
 }
 
-/// Doubles of every binade, and neighbours, negatives and halves of ulps of one another.
+/// Doubles of every binade, together with neighbours, negatives and halves of ulps of one another.
 pub(super) fn adversarial() -> impl Strategy<Value = Vec<f64>> {
     let finite = any::<u64>().prop_map(f64::from_bits).prop_filter("finite", |x| x.is_finite());
     let near = (1022u64..1026, prop_oneof![Just(0), Just(1), Just((1 << 52) - 1)], any::<bool>())

@@ -1,19 +1,19 @@
-//! The links around the part of a lattice that a rank holds: those of all sites within one step of it in every direction that is cut, corners included.
-//! Doubled links need the nearest ones, and field strengths the corners.
+//! The links around a local volume: those of all sites within one step of it in every divided direction, including corners. Doubled links need the
+//! nearest ones, and field strengths the corners.
 
 use num_complex::Complex;
 
 use super::colour_matrix::{LINK_WORDS, SITE_WORDS};
 use crate::layout::{DIMENSIONS, Extents};
 
-/// Coordinates near a part, which begins at 0: from −1 to the extent, both included, in directions that are cut.
+/// Coordinates in or near a local volume, which begins at 0: in divided directions from −1 to the extent, inclusive.
 pub type NearCoordinate = [isize; DIMENSIONS];
 
-/// The links around a part of a lattice.
+/// The links around a local volume.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Border {
     extents: Extents,
-    /// Below and above the part in each direction that is cut. A corner lies in the slab of the first direction in which it is outside.
+    /// Slabs below and above the local volume in each divided direction. A corner is in the slab of the first direction in which it is outside.
     slabs: Vec<Slab>,
 }
 
@@ -25,7 +25,7 @@ struct Slab {
     links: Vec<Complex<f64>>,
 }
 
-/// Coordinates of a direction that are near a part.
+/// The range of coordinates of a direction, in or near the local volume.
 fn near(extents: Extents, dimension: usize) -> std::ops::Range<isize> {
     let extent = extents[dimension] as isize;
     if extents.is_cut(dimension) { -1..extent + 1 } else { 0..extent }
@@ -37,7 +37,7 @@ impl Border {
         self.slabs.iter_mut().map(|slab| &mut slab.links)
     }
 
-    /// The border of a part, whose sites `links` fills in: it is given coordinates, and the links of the site. `None` of a whole lattice.
+    /// The border of a local volume. `links` receives the coordinates of each site, and the links to fill in. `None` for a whole lattice.
     pub(super) fn filled<E>(
         extents: Extents,
         mut links: impl FnMut(NearCoordinate, &mut [Complex<f64>]) -> Result<(), E>,
@@ -60,7 +60,7 @@ impl Border {
         Ok(Some(Self { extents, slabs }))
     }
 
-    /// The link of a site that is near and not in the part.
+    /// A link of a site that is near, but not in, the local volume.
     pub(super) fn link(&self, x: NearCoordinate, direction: usize) -> Option<&[Complex<f64>]> {
         let outside = (0..DIMENSIONS).find(|&d| x[d] < 0 || x[d] >= self.extents[d] as isize)?;
         let slab = self.slabs.iter().find(|slab| slab.dimension == outside && slab.at == x[outside])?;

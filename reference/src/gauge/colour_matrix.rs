@@ -1,4 +1,4 @@
-//! Colour matrices of configurations, and their arithmetic.
+//! Colour matrices of configurations, and arithmetic on them.
 
 use num_complex::Complex;
 
@@ -13,10 +13,10 @@ pub const SITE_WORDS: usize = DIMENSIONS * LINK_WORDS;
 /// A 3×3 colour matrix, row by row.
 pub type ColourMatrix = [Complex<f64>; LINK_WORDS];
 
-/// Third row of an SU(3) matrix from the first two: conj(row 1 × row 2), the same formula as in NERSC files of two rows.
+/// The third row of an SU(3) matrix from the first two: conj(row 1 × row 2), with the same formula as for NERSC files with two rows.
 ///
-/// Element i, with j = i+1 and k = i+2 modulo 3, is the conjugate of a_j b_k − a_k b_j: a_j b_k is added to +0, then
-/// (−a_k) b_j to that, each by re = fma(−a.im, b.im, fma(a.re, b.re, c.re)), im = fma(a.im, b.re, fma(a.re, b.im, c.im)).
+/// Element i, with j = i+1 and k = i+2 modulo 3, is the conjugate of a_j b_k − a_k b_j. First a_j b_k is added to +0, then (−a_k) b_j to the result.
+/// Each addition is re = fma(−a.im, b.im, fma(a.re, b.re, c.re)), im = fma(a.im, b.re, fma(a.re, b.im, c.im)).
 #[inline(always)]
 pub fn third_row(row1: [Complex<f64>; 3], row2: [Complex<f64>; 3]) -> [Complex<f64>; 3] {
     std::array::from_fn(|i| {
@@ -46,7 +46,7 @@ pub(super) fn real_trace_of_product_with_adjoint(a: &ColourMatrix, b: &ColourMat
     a.iter().zip(b).fold(0.0, |sum, (a, b)| a.im.mul_add(b.im, a.re.mul_add(b.re, sum)))
 }
 
-/// The elements of U U† − 1 on the diagonal and below it, row by row, and then det U − 1.
+/// The elements of U U† − 1 on and below the diagonal, row by row, then det U − 1.
 #[inline(always)]
 pub(super) fn deviations(u: &[Complex<f64>]) -> [Complex<f64>; 7] {
     const ELEMENTS: [(usize, usize); 6] = [(0, 0), (1, 0), (1, 1), (2, 0), (2, 1), (2, 2)];
@@ -63,7 +63,7 @@ pub(super) fn deviations(u: &[Complex<f64>]) -> [Complex<f64>; 7] {
     })
 }
 
-/// Larger of max |(U U† − 1)ᵢⱼ| and |det U − 1|.
+/// The larger of max |(U U† − 1)ᵢⱼ| and |det U − 1|.
 #[inline(always)]
 pub(super) fn link_defect(u: &[Complex<f64>]) -> f64 {
     deviations(u).into_iter().fold(0.0, |defect: f64, value| {
@@ -73,7 +73,8 @@ pub(super) fn link_defect(u: &[Complex<f64>]) -> f64 {
     })
 }
 
-/// Whether U can come from a link within `tolerance` by unitary matrices on both sides: such a link has at most nine elements of that size.
+/// Whether U can result from a link within `tolerance` by multiplication with unitary matrices on both sides. That link has at most nine elements of
+/// that size.
 pub(super) fn is_turned_from(u: &[Complex<f64>], tolerance: f64) -> bool {
     let [a, b, c, d, e, f, determinant] = deviations(u).map(|z| z.norm_sqr());
     a + c + f + 2.0 * (b + d + e) <= 9.0 * tolerance * tolerance && determinant <= tolerance * tolerance

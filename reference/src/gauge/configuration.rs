@@ -1,4 +1,4 @@
-//! A gauge configuration, and what is measured of it.
+//! A gauge configuration, and observables of it.
 
 use std::convert::Infallible;
 use std::ops::Range;
@@ -17,11 +17,11 @@ use crate::random::{su3_random, su3_weak};
 use crate::tasks::{self, for_each_chunk, items_a_task};
 use crate::tensor::sets::{self, Task};
 
-/// How far links may be from SU(3) wherever they are read or written ([`Configuration::require_su3`]). Links of 32 bits are off by some 1e-7 when they were
-/// just projected, and drift to a few 1e-6 in programs that evolve them in that precision; links of 64 bits may have been those once.
+/// The largest deviation from SU(3) of links that are read or written ([`Configuration::require_su3`]). Links in f32 deviate by about 1e-7 right
+/// after a projection, and by a few 1e-6 in programs that evolve them in that precision. Links in f64 may have been converted from those.
 pub const SU3_TOLERANCE: f64 = 1e-5;
 
-/// What is wrong with a gauge configuration.
+/// An error of a gauge configuration.
 #[derive(Debug, Clone, PartialEq, Error)]
 #[allow(missing_docs, reason = "the messages name the fields")]
 #[non_exhaustive]
@@ -34,13 +34,13 @@ pub enum GaugeError {
     #[error("{link} is not finite: its element in row {row}, column {column} is {value}")]
     NotFinite { link: LinkPosition, row: usize, column: usize, value: Complex<f64> },
     #[error(
-        "{} is not in SU(3): |U U† − 1| or |det U − 1| is {:.3e}, more than {tolerance:e} (the worst link)",
+        "{} is not in SU(3): |U U† − 1| or |det U − 1| is {:.3e}, more than {tolerance:e} (the link that deviates most)",
         .worst.link, .worst.defect
     )]
     NotUnitary { worst: UnitarityDefect, tolerance: f64 },
 }
 
-/// Names one link of a lattice.
+/// The position of one link of a lattice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct LinkPosition {
     /// Site that the link starts from, `[x, y, z, t]`.
@@ -57,33 +57,33 @@ impl std::fmt::Display for LinkPosition {
     }
 }
 
-/// The link that is furthest from SU(3).
+/// The link with the largest deviation from SU(3).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct UnitarityDefect {
-    /// Larger of max |(U U† − 1)ᵢⱼ| and |det U − 1|; infinite where an element is not finite.
+    /// The larger of max |(U U† − 1)ᵢⱼ| and |det U − 1|; infinite if an element is not finite.
     pub defect: f64,
-    /// Where; the first in site order among equals.
+    /// The position of the link; if several deviate equally, the first in site order.
     pub link: LinkPosition,
 }
 
 /// SU(3) links on a periodic lattice, in site order.
 ///
-/// Complex number `((site * 4 + direction) * 3 + row) * 3 + column`, with x the fastest coordinate of the site, and
-/// directions x, y, z, t.
+/// The index of a complex number is `((site * 4 + direction) * 3 + row) * 3 + column`, with x the fastest coordinate of the site, and directions x,
+/// y, z, t.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Configuration {
     pub(super) extents: Extents,
     pub(super) links: Vec<Complex<f64>>,
-    /// Of a part of a lattice the links around it.
+    /// The links around it, if it is a local volume.
     pub(super) border: Option<Border>,
 }
 
 impl Configuration {
-    /// A configuration from its links in site order. That they are finite and in SU(3) is not checked here: see
-    /// [`Self::require_finite`] and [`Self::require_su3`]. Parts of a lattice need links around them, too: [`Self::from_sites`].
+    /// A configuration from its links in site order. It is not checked that they are finite and in SU(3): see [`Self::require_finite`] and
+    /// [`Self::require_su3`]. A local volume also needs the links around it: use [`Self::from_sites`].
     ///
     /// # Errors
-    /// [`GaugeError::Length`] if there are not 36 complex numbers a site of a whole lattice.
+    /// [`GaugeError::Length`] if there are not 36 complex numbers for each site of a whole lattice.
     pub fn new(extents: Extents, links: Vec<Complex<f64>>) -> Result<Self, GaugeError> {
         let expected = extents.volume() * SITE_WORDS;
         if links.len() != expected || extents.is_part() {
@@ -99,13 +99,13 @@ impl Configuration {
         Self::from_links(extents, |_, _| [one, zero, zero, zero, one, zero, zero, zero, one])
     }
 
-    /// Random SU(3) links, uniform in the group. A link depends on the seed, its site number and its direction alone.
+    /// Random SU(3) links, uniform in the group. A link depends only on the seed, its site number and its direction.
     pub fn hot(extents: Extents, seed: u64) -> Self {
         Self::from_links(extents, |site, direction| su3_random(seed, site, direction))
     }
 
-    /// Links near 1: exponentials of Gaussian algebra elements of width `spread`. A link depends on the arguments, its
-    /// site number and its direction alone.
+    /// Links near 1: exponentials of Gaussian algebra elements of width `spread`. A link depends only on the arguments, its site number and its
+    /// direction.
     pub fn weak(extents: Extents, seed: u64, spread: f64) -> Self {
         Self::from_links(extents, |site, direction| su3_weak(seed, site, direction, spread))
     }
@@ -146,7 +146,7 @@ impl Configuration {
         self.links
     }
 
-    /// The same with 0 for the links in a direction: hops by it stay within the slices of that direction.
+    /// The configuration with 0 for the links in a direction. Hops with it stay within the slices across that direction.
     #[must_use]
     pub fn without_links(mut self, direction: Direction) -> Self {
         let around = self.border.iter_mut().flat_map(Border::links_mut);
@@ -170,15 +170,15 @@ impl Configuration {
     /// Average plaquette: the mean of Re tr P / 3 over the six planes of every site, with
     /// P = U_μ(x) U_ν(x+μ) U_μ†(x+ν) U_ν†(x). 1 for the free field.
     ///
-    /// For each plane μ<ν the matrices A = U_μ(x) U_ν(x+μ) and B = U_ν(x) U_μ(x+ν) are formed with fused
-    /// multiply-adds over the inner index in ascending order, and Re tr A B† with fused multiply-adds over the elements
-    /// in storage order, real before imaginary. The sum over planes and sites is exact, rounded once, then divided
-    /// by 18 times the number of sites.
+    /// For each plane μ<ν the matrices A = U_μ(x) U_ν(x+μ) and B = U_ν(x) U_μ(x+ν) are computed with fused multiply-adds over the inner index in
+    /// ascending order. Re tr A B† is computed with fused multiply-adds over the elements in storage order, real before imaginary. The sum over
+    /// planes and sites is exact and rounded once. It is divided by 18 times the number of sites.
     pub fn plaquette(&self) -> f64 {
         self.plaquette_of(&self.plaquette_sum())
     }
 
-    /// The sum of Re tr P over the planes of every site: of a part of a lattice of its own sites, to be merged with those of the others.
+    /// The sum of Re tr P over the planes of every site. For a local volume it covers that volume's sites, and can be merged with those of other
+    /// ranks.
     pub fn plaquette_sum(&self) -> ExactSum {
         self.exact_sum_over_sites(&Plaquettes(self))
     }
@@ -188,13 +188,13 @@ impl Configuration {
         sum.round() / (18.0 * self.extents.global_volume() as f64)
     }
 
-    /// Link trace: the mean of Re tr U / 3 over the four directions of every site. The sum of the diagonal elements is
-    /// exact, rounded once, then divided by 12 times the number of sites.
+    /// Link trace: the mean of Re tr U / 3 over the four directions of every site. The sum of the diagonal elements is exact and rounded once. It is
+    /// divided by 12 times the number of sites.
     pub fn link_trace(&self) -> f64 {
         self.link_trace_of(&self.link_trace_sum())
     }
 
-    /// The sum of Re tr U over the links of every site: of a part of a lattice of its own sites.
+    /// The sum of Re tr U over the links of every site. For a local volume it covers that volume's sites.
     pub fn link_trace_sum(&self) -> ExactSum {
         self.exact_sum_over_sites(&Traces(self))
     }
@@ -204,7 +204,7 @@ impl Configuration {
         sum.round() / (12.0 * self.extents.global_volume() as f64)
     }
 
-    /// The link that is furthest from SU(3).
+    /// The link with the largest deviation from SU(3).
     pub fn unitarity_defect(&self) -> UnitarityDefect {
         let links_a_task = items_a_task(self.links.len() / LINK_WORDS);
         let of_task = |(task, links): (usize, &[Complex<f64>])| {
@@ -219,7 +219,7 @@ impl Configuration {
     /// Checks that every link is finite.
     ///
     /// # Errors
-    /// [`GaugeError::NotFinite`] with the first element in storage order that is not.
+    /// [`GaugeError::NotFinite`] with the first element in storage order that is not finite.
     pub fn require_finite(&self) -> Result<(), GaugeError> {
         match self.links.par_iter().position_first(|z| !(z.re.is_finite() && z.im.is_finite())) {
             None => Ok(()),
@@ -232,13 +232,14 @@ impl Configuration {
         }
     }
 
-    /// Checks that every link is in SU(3): max |(U U† − 1)ᵢⱼ| and |det U − 1| are at most `tolerance`; also where that is so for the link in another gauge.
+    /// Checks that every link is in SU(3): max |(U U† − 1)ᵢⱼ| and |det U − 1| are at most `tolerance`, for the link itself or for the link in
+    /// another gauge.
     ///
-    /// Stout smearing, the gradient flow and gauge transformations turn U U† − 1 by unitary matrices, which changes its largest element by a factor of 3 at
-    /// most, and the sum of the squares of its elements not at all. So what passes once passes after them, too.
+    /// Stout smearing, the gradient flow and gauge transformations multiply U U† − 1 by unitary matrices. This changes its largest element by a
+    /// factor of at most 3, and keeps the sum of the squares of its elements. So a configuration that passes the check also passes it after them.
     ///
     /// # Errors
-    /// [`GaugeError::NotFinite`], or [`GaugeError::NotUnitary`] with the worst link.
+    /// [`GaugeError::NotFinite`], or [`GaugeError::NotUnitary`] with the link that deviates most.
     pub fn require_su3(&self, tolerance: f64) -> Result<(), GaugeError> {
         self.require_finite()?;
         let worst = self.unitarity_defect();
@@ -254,7 +255,7 @@ impl Configuration {
         LinkPosition { coordinate: self.extents.in_whole(here), direction: link % DIMENSIONS }
     }
 
-    /// The link of `direction` from the site one step forward along `step`.
+    /// The link in `direction` of the site one step forward along `step`.
     #[inline(always)]
     fn link_forward(&self, (site, x): (usize, Coordinate), step: usize, direction: usize) -> &[Complex<f64>] {
         let stride: usize = self.extents.as_array()[..step].iter().product();
@@ -269,7 +270,7 @@ impl Configuration {
         }
     }
 
-    /// Exact sum of what `task` adds up for a range of sites. It has the same value whatever the ranges.
+    /// The exact sum of the results of `task` for ranges of sites. It does not depend on the ranges.
     fn exact_sum_over_sites(&self, task: &impl Task<Range<usize>, Output = ExactSum>) -> ExactSum {
         let sites = self.extents.volume();
         let sites_a_task = items_a_task(sites);
@@ -285,7 +286,7 @@ impl Configuration {
 
 // What is done at each site, with the instructions of the processor.
 
-/// Re tr P of the planes of some sites.
+/// Re tr P of the planes of a range of sites.
 struct Plaquettes<'a>(&'a Configuration);
 
 impl Task<Range<usize>> for Plaquettes<'_> {
@@ -309,7 +310,7 @@ impl Task<Range<usize>> for Plaquettes<'_> {
     }
 }
 
-/// Re tr U of the links of some sites.
+/// Re tr U of the links of a range of sites.
 struct Traces<'a>(&'a Configuration);
 
 impl Task<Range<usize>> for Traces<'_> {
@@ -330,7 +331,7 @@ impl Task<Range<usize>> for Traces<'_> {
     }
 }
 
-/// The largest defect of some links, and the first one that has it.
+/// The largest defect of a range of links, and the first link that has it.
 struct LargestDefect;
 
 const NO_DEFECT: fn() -> (f64, usize) = || (f64::NEG_INFINITY, usize::MAX);

@@ -1,6 +1,6 @@
-//! Gauge configurations in site order, and their plainest observables: average plaquette, link trace, distance from SU(3).
-//! The observables are exact sums, so they depend on neither the number of threads nor the lane layout. Files of
-//! configurations are read and written by the package `lanefield` (`io::nersc`, `io::npy`).
+//! Gauge configurations in site order, and simple observables: average plaquette, link trace, deviation from SU(3). The observables are exact sums,
+//! so they depend neither on the number of threads nor on the lane layout. The package `lanefield` reads and writes files of configurations
+//! (`io::nersc`, `io::npy`).
 
 mod border;
 mod colour_matrix;

@@ -1,4 +1,4 @@
-//! Configurations on parts of a lattice, which know the links around them.
+//! Configurations on local volumes, with the links around them.
 
 use num_complex::Complex;
 
@@ -8,8 +8,8 @@ use super::configuration::{Configuration, GaugeError};
 use crate::layout::{Coordinate, DIMENSIONS, Extents};
 
 impl Configuration {
-    /// A part of a configuration, or a whole one, from what `links` writes: it is given the coordinates of a site in the whole lattice, and room for its links.
-    /// Of a part it is asked for the sites around it, too.
+    /// A configuration on a local volume or a whole lattice. `links` receives the coordinates of a site in the whole lattice, and writes its links.
+    /// For a local volume it is also called for the sites around it.
     pub fn from_sites<E>(
         extents: Extents,
         mut links: impl FnMut(Coordinate, &mut [Complex<f64>]) -> Result<(), E>,
@@ -17,7 +17,7 @@ impl Configuration {
         Self::from_near_sites(extents, |x, words| links(extents.in_whole(x), words))
     }
 
-    /// The same, where `links` is given coordinates that count from the first site of the part.
+    /// As [`Self::from_sites`], with coordinates that count from the first site of the local volume.
     pub fn from_near_sites<E>(
         extents: Extents,
         mut links: impl FnMut(NearCoordinate, &mut [Complex<f64>]) -> Result<(), E>,
@@ -30,7 +30,8 @@ impl Configuration {
         Ok(Self { extents, links: here, border })
     }
 
-    /// The same sites with other links, the ones around a part as well: `change` is given any number of links, and writes over them.
+    /// A configuration on the same sites with other links, including those around a local volume: `change` receives any number of links, and
+    /// overwrites them.
     #[must_use]
     pub fn with_changed_links(&self, mut change: impl FnMut(&mut [Complex<f64>])) -> Self {
         let mut changed = self.clone();
@@ -39,10 +40,10 @@ impl Configuration {
         changed
     }
 
-    /// The part of a whole configuration.
+    /// The local volume of a whole configuration.
     ///
     /// # Errors
-    /// [`GaugeError::Length`] of extents that are no part of this one's.
+    /// [`GaugeError::Length`] if `extents` are not a local volume of this configuration.
     pub fn part(&self, extents: Extents) -> Result<Self, GaugeError> {
         if extents.global() != self.extents {
             return Err(GaugeError::Length {
@@ -58,7 +59,7 @@ impl Configuration {
         Self::from_sites(extents, copy)
     }
 
-    /// The link from a site in the part, or within one step of it in every direction that is cut; elsewhere the lattice is a torus.
+    /// The link of a site in the local volume, or within one step of it in every divided direction. In other directions the lattice is a torus.
     ///
     /// # Panics
     /// If the site is further away.
@@ -72,11 +73,11 @@ impl Configuration {
         let link = self.border.as_ref().and_then(|border| border.link(x, direction));
         match link {
             Some(link) => link,
-            None => panic!("the site {x:?} is not near a part of {}", self.extents),
+            None => panic!("the site {x:?} is not near the local volume {}", self.extents),
         }
     }
 
-    /// The part with the sites around it, as a lattice of its own: one site more at both ends of each direction that is cut.
+    /// The local volume with the sites around it, as a lattice of its own: it has one more site at both ends of each divided direction.
     pub fn around(&self) -> Extents {
         let extents = std::array::from_fn(|d| self.extents[d] + 2 * usize::from(self.extents.is_cut(d)));
         match Extents::new(extents) {

@@ -1,4 +1,4 @@
-//! Projections of links to SU(3) on the host (`docs/arithmetic.md` §22). That by polar decomposition has the bits of the kernel `su3_projected`.
+//! Projections of links to SU(3) on the host (`docs/arithmetic.md` §22). [`Projection::Polar`] has the bits of the kernel `su3_projected`.
 
 use num_complex::Complex;
 
@@ -7,20 +7,20 @@ use super::configuration::Configuration;
 use crate::tasks::{for_each_chunk, items_a_task};
 use crate::tensor::sets::{self, Task};
 
-/// How a matrix is brought to SU(3).
+/// A method of projection to SU(3).
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Projection {
-    /// By the unitary factor of its polar decomposition, less the cube root of its determinant.
+    /// The unitary factor of the polar decomposition, divided by the cube root of its determinant.
     #[default]
     Polar,
-    /// By the matrix U of SU(3) with the largest Re tr U V†, as MILC, Chroma and Bridge++ do.
+    /// The matrix U in SU(3) with the largest Re tr U V†, as in MILC, Chroma and Bridge++.
     MaxReTr,
 }
 
 crate::named!(Projection, "projection": Polar = "polar", MaxReTr = "max-re-tr");
 
 impl Projection {
-    /// Projects matrices, each row by row, one after the other.
+    /// Projects a list of matrices, each stored row by row.
     pub fn project(self, matrices: &mut [Complex<f64>]) {
         sets::run(&self, matrices);
     }
@@ -42,7 +42,7 @@ impl Task<&mut [Complex<f64>]> for Projection {
 }
 
 impl Configuration {
-    /// The same with every link projected to SU(3), those around a part as well.
+    /// The configuration with every link projected to SU(3), including those around a local volume.
     #[must_use]
     pub fn projected(&self, projection: Projection) -> Self {
         self.with_changed_links(|links| {
@@ -52,10 +52,10 @@ impl Configuration {
     }
 }
 
-/// Turns of the iteration for the unitary factor, and of that for a cube root.
+/// The number of iterations for the unitary factor, and for a cube root.
 const UNITARY_TURNS: usize = 20;
 const ROOT_TURNS: usize = 6;
-/// The most turns of the search for the largest trace, and the square of what its rotations differ from 1 by in the last one.
+/// The maximum number of turns in the search for the largest trace, and the squared deviation of rotations from 1 at which it stops.
 const MOST_TURNS: usize = 1000;
 const LAST_ROTATION: f64 = 1e-30;
 
@@ -86,7 +86,7 @@ fn cofactors(x: &ColourMatrix) -> (ColourMatrix, Complex<f64>) {
     (std::array::from_fn(|word| cofactor(word / 3, word % 3).conj()), determinant)
 }
 
-/// By the unitary factor less the cube root of its determinant. Of a singular v no number.
+/// The unitary factor divided by the cube root of its determinant. NaN if v is singular.
 #[inline(always)]
 fn polar(v: &ColourMatrix) -> ColourMatrix {
     let squares = v.iter().fold(0.0, |sum: f64, word| word.im.mul_add(word.im, word.re.mul_add(word.re, sum)));
@@ -118,8 +118,8 @@ fn polar(v: &ColourMatrix) -> ColourMatrix {
     x.map(|word| product(phase, word))
 }
 
-/// The matrix x of SU(3) with the largest Re tr x v†. Rotations in the three SU(2) subgroups alternate; each maximises the trace in its subgroup, and the
-/// search ends when no rotation changes x.
+/// The matrix x in SU(3) with the largest Re tr x v†. Rotations in the three SU(2) subgroups alternate. Each maximises the trace in its subgroup,
+/// and the search ends when no rotation changes x.
 #[inline(always)]
 fn largest_trace(v: &ColourMatrix) -> ColourMatrix {
     let one: ColourMatrix = std::array::from_fn(|word| Complex::new(f64::from(u8::from(word % 4 == 0)), 0.0));

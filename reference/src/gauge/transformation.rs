@@ -1,4 +1,4 @@
-//! Random gauge transformations, to test operators by: ψ(x) → g(x) ψ(x) and U_μ(x) → g(x) U_μ(x) g(x + μ)† turn a covariant D ψ into g D ψ.
+//! Random gauge transformations for tests of operators: ψ(x) → g(x) ψ(x) and U_μ(x) → g(x) U_μ(x) g(x + μ)† turn D ψ into g D ψ if D is covariant.
 
 use num_complex::Complex;
 
@@ -10,7 +10,7 @@ use crate::random::su3_random;
 /// A random SU(3) matrix at each site of a whole lattice.
 #[derive(Clone, Copy, Debug)]
 pub struct GaugeTransformation {
-    /// Key of the random numbers.
+    /// The seed of the random numbers.
     pub seed: u64,
 }
 
@@ -31,7 +31,7 @@ impl GaugeTransformation {
         })
     }
 
-    /// g(x) ψ(x), of each colour vector of `words` numbers a site in site order.
+    /// g(x) ψ(x), for each colour vector of a field in site order with `words` complex numbers at a site.
     pub fn of_field(&self, words: usize, psi: &[Complex<f64>]) -> Vec<Complex<f64>> {
         let turned = |(site, object): (usize, &[Complex<f64>])| {
             let g = self.at(site);

@@ -1,4 +1,4 @@
-//! Vector operations on the CPU that end in a norm (`docs/arithmetic.md` §7, §8). Those without one are bodies. Counterpart: `cl/blas.cl`.
+//! Vector operations with a norm on the CPU (`docs/arithmetic.md` §7, §8). Those without a norm are kernel functions. Counterpart: `cl/blas.cl`.
 
 use super::checks::check_like;
 use super::reduce::{Compiled as _, Contributions, ExactTerms, Norm2, PartialSums, Sum, merged};
@@ -12,7 +12,7 @@ use crate::real::Real;
 use crate::tasks::{chunk, for_each_chunk, map_chunks};
 use crate::tensor::{InstructionSet, LaneVector, Task};
 
-/// Makes all of a field +0.
+/// Sets all of a field to +0.
 pub fn clear<R: Compiled>(field: &mut FieldData<R>) {
     let TaskSizes { a_task, .. } = TaskSizes::of(field);
     for_each_chunk(field.reals_mut(), a_task, |_, reals| reals.fill(R::default()));
@@ -21,7 +21,7 @@ pub fn clear<R: Compiled>(field: &mut FieldData<R>) {
 /// y ← fma(a, x, y), with a rounded to the field's precision, and the norm of the result: one sum.
 ///
 /// # Errors
-/// [`FieldError::Mismatch`] unless both fields lie on the same sites of the same lattice.
+/// [`FieldError::Mismatch`] unless both fields are on the same sites of the same lattice.
 pub fn axpy_norm<R: Compiled>(
     a: f64,
     x: &FieldData<R>,
@@ -72,7 +72,7 @@ compiled! {
     }
 }
 
-/// y ← fma(a, x, y), or fma(a, x, b · y) with a number b.
+/// y ← fma(a, x, y), or fma(a, x, b · y) if there is a number b.
 #[doc(hidden)]
 pub struct Update<'a, R> {
     shape: TaskSizes,
@@ -82,7 +82,7 @@ pub struct Update<'a, R> {
     y: &'a mut [R],
 }
 
-/// The same, and the norm of the result.
+/// As [`Update`], and the norm of the result.
 #[doc(hidden)]
 pub struct UpdateWithNorm<'a, R> {
     update: Update<'a, R>,
@@ -136,7 +136,7 @@ fn update_tasks<V: LaneVector>(shape: TaskSizes, x: &[V::Real], y: &mut [V::Real
 
 /// An operation y ← f(x, y) on vectors.
 trait Updated<V>: Sync {
-    /// f. It has to be `#[inline(always)]`.
+    /// f. It must be `#[inline(always)]`.
     fn updated(&self, x: V, y: V) -> V;
 }
 
@@ -165,7 +165,7 @@ impl<V: LaneVector> Updated<V> for Combined<V> {
     }
 }
 
-/// y ← f(x, y) of a task of so many reals.
+/// y ← f(x, y) for a task.
 struct UpdateTask<'a, V, F> {
     a_task: usize,
     x: &'a [V],
@@ -187,7 +187,7 @@ fn update<V: LaneVector>(x: &[V], y: &mut [V], f: &impl Updated<V>) {
     }
 }
 
-/// y ← f(x, y) and |y|² of a task, in chunks that stay in the nearest cache.
+/// y ← f(x, y) and |y|² for a task, in chunks that stay in the nearest cache.
 struct UpdateAndNorm<'a, V: LaneVector, F> {
     a_task: usize,
     a_chunk: usize,

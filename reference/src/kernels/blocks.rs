@@ -1,6 +1,6 @@
-//! In which order a stencil visits rows of outer sites, so that it finds in a cache what it read before: a neighbour in time is read three times, with two
-//! slices of all outer sites in between, and all that is read and written for them. Where these do not fit into a thread's part of the last cache, the lattice is
-//! cut in y and z into columns that do.
+//! The order in which a stencil visits rows of outer sites, chosen so that neighbours are still in a cache. A neighbour in time is read three times.
+//! In between, two slices of all outer sites are read and written. If these do not fit into a thread's share of the last cache, the lattice is
+//! divided in y and z into columns that do.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ use crate::layout::{BlockOrder, DIMENSIONS};
 use crate::memory::last_cache_of_a_thread;
 use crate::tasks::{self, Parts};
 
-/// Extents of the lattice of outer sites, whose rows lie in x, and bytes that are read and written for a row.
+/// Extents of the lattice of outer sites, whose rows are along x, and the number of bytes that are read and written for a row.
 pub(super) type OuterRows = ([usize; DIMENSIONS], usize);
 
 /// Calls `work` with the number and the items of each row of `out`, as [`map_rows`] visits them.
@@ -31,8 +31,8 @@ pub(super) fn for_each_row<V: Pod>(
     });
 }
 
-/// What `work` makes of the rows of each task: their numbers, in an order that suits caches. Where there are several memory domains, each thread takes those
-/// rows whose pages lie with it; else tasks of `a_task` rows go to whoever is free.
+/// The results of `work` for the rows of each task. It receives their numbers in an order that suits caches. With several memory domains, each
+/// thread computes the rows whose pages are in its domain. Otherwise tasks of `a_task` rows go to the next free thread.
 pub(super) fn map_rows<T: Send>(outer: OuterRows, a_task: usize, work: impl Fn(&[usize]) -> T + Sync) -> Vec<T> {
     let order = order(outer, last_cache_of_a_thread());
     let all = order.osites();
@@ -43,7 +43,7 @@ pub(super) fn map_rows<T: Send>(outer: OuterRows, a_task: usize, work: impl Fn(&
     }
 }
 
-/// What `work` makes of the rows of each thread of the present pool, whose pages lie with it.
+/// The results of `work` for the rows of each thread of the current pool, whose pages are in its domain.
 fn map_at_home<T: Send>(rows: &[usize], work: &(dyn Fn(&[usize]) -> T + Sync)) -> Vec<T> {
     let (all, threads) = (rows.len(), rayon::current_num_threads());
     rayon::broadcast(|thread| {
@@ -58,8 +58,8 @@ fn order(([_, y, z, t], row_bytes): OuterRows, cache: usize) -> BlockOrder {
     BlockOrder::of_extents([1, y, z, t], [1, y_block, z_block, t])
 }
 
-/// The extents in y and z of the column with the fewest neighbours outside, of those of which two slices fit into half of a cache of so many bytes; both
-/// whole ones where that fits anyway, or where not even one row does.
+/// The extents in y and z of a column. Two slices of it must fit into half of a cache of `cache` bytes; among those, it has the fewest neighbours
+/// outside. It is the whole lattice if that fits, or if not even one row does.
 fn column([y, z]: [usize; 2], row_bytes: usize, cache: usize) -> [usize; 2] {
     let fits = |[y, z]: &[usize; 2]| 2 * y * z * row_bytes <= cache / 2;
     if fits(&[y, z]) {

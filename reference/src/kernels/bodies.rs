@@ -1,6 +1,6 @@
-//! Bodies on the CPU, in parallel. Every body has a blocked form (`bodies/blocked.rs`); hot ones have native forms besides, on the vectors of each set of instructions.
-//! A stencil goes row by row of outer sites, in an order that suits caches; a body that reads nothing at a neighbour goes from component to component in the
-//! order of memory. Counterpart: the code that `lanefield::body` writes.
+//! Kernel functions on the CPU, in parallel. Each has a blocked form (`bodies/blocked.rs`). Hot ones also have native forms, with the vectors of
+//! each instruction set. A stencil visits outer sites row by row, in an order that suits caches. A kernel function that does not read neighbours
+//! visits components in the order of memory. Counterpart: the code that `lanefield::body` writes.
 
 mod blocked;
 mod lanes;
@@ -41,7 +41,7 @@ use crate::tensor::{InstructionSet, LaneVector, Task};
 pub enum BodyArgument<'a, R> {
     /// A field that is read.
     Read(&'a FieldData<R>),
-    /// A field that is read, in whatever precision it is.
+    /// A field that is read, in any precision.
     Converted(StoredField<'a>),
     /// A field that is written.
     Write(&'a mut FieldData<R>),
@@ -55,7 +55,7 @@ pub enum BodyArgument<'a, R> {
     Coordinates,
 }
 
-/// A field in whatever precision it is.
+/// A field in any precision.
 #[derive(Clone, Copy, Debug)]
 pub struct StoredField<'a> {
     shape: FieldShape,
@@ -68,25 +68,25 @@ impl<'a, Q: Real> From<&'a FieldData<Q>> for StoredField<'a> {
     }
 }
 
-/// A call of a body.
+/// A call of a kernel function.
 pub struct BodyCall<'a, R> {
     /// Its arguments, in order.
     pub arguments: Vec<BodyArgument<'a, R>>,
-    /// What one calls them, for errors.
+    /// Their names, for errors.
     pub names: &'static [&'static str],
-    /// The neighbours of the sites of the target; none of a body that reads none.
+    /// The neighbours of the sites of the target; `None` if the kernel function does not read neighbours.
     pub stencil: Option<&'a Stencil>,
-    /// The order of the legs.
+    /// The leg order.
     pub legs: LegOrder,
-    /// Whether it is of the Hermitian conjugate.
+    /// Whether it is for the Hermitian conjugate.
     pub dagger: Dagger,
-    /// Across which slices are summed.
+    /// The direction of slices: sums are over the slices across it.
     pub direction: Direction,
-    /// How sums over sites are taken.
+    /// How sums over sites are computed.
     pub sum: Sum,
 }
 
-/// A body, compiled for the CPU.
+/// A kernel function, compiled for the CPU.
 #[derive(Clone, Copy)]
 pub struct CompiledBody {
     roles: &'static [Role],
@@ -94,7 +94,7 @@ pub struct CompiledBody {
     native: Option<NativeForms>,
 }
 
-/// A body in its native forms, for f32 and for f64.
+/// The native forms of a kernel function, for f32 and for f64.
 #[derive(Clone, Copy)]
 struct NativeForms {
     in_f32: fn(&Launch<'_>) -> Option<PartialSums>,
@@ -102,7 +102,7 @@ struct NativeForms {
 }
 
 impl CompiledBody {
-    /// The body `B` in blocked form alone.
+    /// The kernel function `B`, only in blocked form.
     pub const fn of<B: Body>() -> Self {
         fn run<B: Body>(site: BlockSite<'_>) {
             B::run(site);
@@ -110,17 +110,17 @@ impl CompiledBody {
         Self { roles: B::ROLES, blocked: run::<B>, native: None }
     }
 
-    /// The body `B` with native forms besides: four more copies of it to compile, for what solvers spend their time in.
+    /// The kernel function `B`, with native forms as well. They are four more copies to compile, for the kernels in which solvers spend their time.
     pub const fn hot<B: Body>() -> Self {
         let native = NativeForms { in_f32: run_native::<B, f32>, in_f64: run_native::<B, f64> };
         Self { native: Some(native), ..Self::of::<B>() }
     }
 
-    /// Runs it on every site of its target, and takes its sums. In half precision one computes in f32, and rounds each component as a whole; what it sums
-    /// are terms of the numbers before this rounding.
+    /// Runs it on every site of its target, and returns its sums. In half precision, it computes in f32, and rounds each component as a whole. Terms
+    /// of sums are computed from the numbers before this rounding.
     ///
     /// # Errors
-    /// [`FieldError::Mismatch`] unless each argument is what its role says: a field of the object, on the sites of the target, or of their neighbours.
+    /// [`FieldError::Mismatch`] unless each argument matches its role: a field with the object, on the sites of the target or of their neighbours.
     pub fn run<R: Real>(&self, call: BodyCall<'_, R>) -> Result<PartialSums, FieldError> {
         run_with_roles(call, self.roles, |launch| {
             let native = self.native.and_then(|forms| match R::PRECISION {
@@ -132,12 +132,12 @@ impl CompiledBody {
     }
 }
 
-/// Runs a launch with the native vectors of its lanes; `None` where the processor has none for them.
+/// Runs a launch with the native vectors of its lanes; `None` if the processor does not have them.
 fn run_native<B: Body, A: WithVectors>(launch: &Launch<'_>) -> Option<PartialSums> {
     A::with_native_vectors(launch.target.lattice.width(), OfBody::<B> { launch, body: PhantomData })
 }
 
-/// Runs what a call of a body with these roles launches.
+/// Runs a call of a kernel function with these roles.
 fn run_with_roles<R: Real>(
     mut call: BodyCall<'_, R>,
     roles: &'static [Role],
@@ -209,7 +209,7 @@ fn run_with_roles<R: Real>(
     Ok(taken)
 }
 
-/// How the links of a call are stored: all in the same way.
+/// How the links of a call are stored. All of them are stored in the same way.
 fn links_of<R: Real>(call: &BodyCall<'_, R>) -> Option<DoubledGauge> {
     call.arguments.iter().find_map(|argument| match argument {
         BodyArgument::Read(field) => match field.object() {
@@ -220,7 +220,7 @@ fn links_of<R: Real>(call: &BodyCall<'_, R>) -> Option<DoubledGauge> {
     })
 }
 
-/// Refuses arguments that are not what their roles say, and tells the target.
+/// Refuses arguments that do not match their roles. Returns the target.
 fn checked<R: Real>(call: &BodyCall<'_, R>, roles: &[Role]) -> Result<FieldShape, FieldError> {
     let mismatch = |what: &'static str, left: String, right: String| FieldError::Mismatch { what, left, right };
     let shape = |argument: &BodyArgument<'_, R>| match argument {
@@ -298,7 +298,7 @@ fn checked<R: Real>(call: &BodyCall<'_, R>, roles: &[Role]) -> Result<FieldShape
     Ok(target)
 }
 
-/// Whether a body reads links.
+/// Whether a kernel function reads links.
 const fn uses_links(roles: &[Role]) -> bool {
     let mut k = 0;
     while k < roles.len() {
@@ -310,8 +310,8 @@ const fn uses_links(roles: &[Role]) -> bool {
     false
 }
 
-/// Components of a site that a body takes together where there are so many, so that each link is read, and what is not stored rebuilt, once for them: of
-/// colour vectors four, and of what is larger one, as registers allow.
+/// The number of components of a site that are computed together if a site has several. Each link is then read, and rebuilt, once for all of them.
+/// The number of registers allows four colour vectors, but one of any larger object.
 const fn parts_at_once(roles: &[Role]) -> usize {
     const VECTORS: usize = 4;
     let mut k = 0;
@@ -326,8 +326,8 @@ const fn parts_at_once(roles: &[Role]) -> usize {
     if uses_links(roles) { VECTORS } else { 1 }
 }
 
-/// A launch of the body `B`, for native vectors. Of each pair of a body and vectors only what goes over the sites of a task is compiled; what prepares a
-/// launch, and shares it among threads, is compiled once for each type of vectors.
+/// A launch of the kernel function `B` with native vectors. For each pair of kernel function and vectors, only the code for the sites of a task is
+/// compiled. The code that prepares a launch and divides it among threads is compiled once for each type of vectors.
 struct OfBody<'l, 'a, B> {
     launch: &'l Launch<'a>,
     body: PhantomData<B>,
@@ -351,13 +351,13 @@ impl<B: Body> OfBody<'_, '_, B> {
     }
 }
 
-/// What is done with the rows of a task.
+/// Computes the rows of a task.
 type RowsOfTask<V> = fn(&Sweep<'_, V>, &[usize]) -> Vec<ExactSum>;
-/// What is done with the components of a task, from the first to the one behind the last.
+/// Computes the components of a task. They are a half-open range.
 type ElementsOfTask<V> = fn(&Sweep<'_, V>, [usize; 2]) -> Vec<ExactSum>;
 
 impl<'a> Launch<'a> {
-    /// Rows of outer sites, each site with its neighbours.
+    /// Rows of outer sites. Each site is computed with its neighbours.
     fn by_rows<V: LaneVector>(&self, sweep: Sweep<'a, V>, of_task: RowsOfTask<V>) -> PartialSums {
         let outer = self.target.lattice.outer_extents(self.target.sites);
         let row_bytes = outer[0] * self.words() * sweep.blocks * size_of::<V>();
@@ -367,7 +367,7 @@ impl<'a> Launch<'a> {
     }
 }
 
-/// Components one after the other, whatever site they belong to.
+/// Components in the order of memory, regardless of their site.
 fn by_elements<V: LaneVector>(sweep: Sweep<'_, V>, of_task: ElementsOfTask<V>) -> PartialSums {
     let elements = sweep.target.osites() * sweep.target.object.parts();
     let a_task = items_a_task(elements);
@@ -420,7 +420,7 @@ impl<B: Body, V: LaneVector, const ONE_BLOCK: bool> Task<(&Sweep<'_, V>, &[usize
     }
 }
 
-/// Runs a body for `N` components of a site, and says how many.
+/// Runs a kernel function for `N` components of a site, and returns their number.
 #[inline(always)]
 fn site<B: Body, V: LaneVector, const ONE_BLOCK: bool, const N: usize>(
     sweep: &OfTask<'_, V>,
@@ -439,7 +439,7 @@ fn elements_of_task<B: Body, V: LaneVector, const ONE_BLOCK: bool>(
     V::Set::run(&ByElements::<B, ONE_BLOCK>(PhantomData), (sweep, elements))
 }
 
-/// `B` on components of whatever sites.
+/// `B` on components, regardless of their site.
 struct ByElements<B, const ONE_BLOCK: bool>(PhantomData<fn(B)>);
 
 impl<B: Body, V: LaneVector, const ONE_BLOCK: bool> Task<(&Sweep<'_, V>, [usize; 2])> for ByElements<B, ONE_BLOCK> {

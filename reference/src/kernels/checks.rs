@@ -1,10 +1,10 @@
-//! Whether the fields of a kernel fit together.
+//! Checks that the fields of a kernel match.
 
 use crate::field::{FieldData, FieldError, describe};
 use crate::layout::{Lattice, Sites};
 use crate::real::Real;
 
-/// Refuses fields that do not lie on `lattice` and `sites`.
+/// Refuses fields that are not on `lattice` and `sites`.
 pub(crate) fn check_place<R: Real>(
     what: &'static str,
     field: &FieldData<R>,
@@ -21,7 +21,7 @@ pub(crate) fn check_place<R: Real>(
     }
 }
 
-/// Refuses fields that do not lie on the same sites of the same lattice, or hold different things there.
+/// Refuses fields that are not on the same sites of the same lattice, or have different objects.
 pub(crate) fn check_like<R: Real>(
     what: &'static str,
     field: &FieldData<R>,

@@ -1,5 +1,5 @@
-//! Products of the two Hermitian 6×6 blocks of a site with spinors, alone and after a hop, on the CPU: `docs/arithmetic.md` §13 on `wide`
-//! vectors. The blocks are made in `clover_term.rs`. Counterpart: `cl/clover.cl`.
+//! Products of the two Hermitian 6×6 blocks of a site with spinors, with and without a hop, on the CPU: `docs/arithmetic.md` §13 with `wide`
+//! vectors. `clover_term.rs` computes the blocks. Counterpart: `cl/clover.cl`.
 
 use super::checks::{check_like, check_place};
 use super::hop::{Hop, HopFinish, HostHop, VectorPlace};
@@ -14,29 +14,29 @@ use crate::tensor::spin::FullSpinor;
 use crate::tensor::su3::{Factor, conj_madd, madd};
 use crate::tensor::{InstructionSet, LaneVector, Task};
 
-/// Floating-point operations a site of the product of blocks and a spinor: 12 rows of a real times a complex number (2) and five complex
+/// Floating-point operations of the product of blocks and a spinor, for a site: 12 rows, each a real times a complex number (2) and five complex
 /// multiply-adds (8 each).
 pub const FLOPS_PER_SITE: u64 = 504;
 
-/// Bytes a site that the product has to move at least: blocks and spinor read once, the result written once.
+/// Ideal bytes of the product for a site: blocks and spinor are read once, the result is written once.
 pub fn ideal_bytes_per_site(real_bytes: usize) -> u64 {
     (2 * (CloverBlocks::WORDS + 2 * Spinors::WORDS) * real_bytes) as u64
 }
 
-/// Bytes a site of the inverse blocks times a hop (1056 in f32 with full links): what the hop moves, and the blocks.
+/// Ideal bytes of the inverse blocks times a hop for a site (1056 in f32 with reconstruct 18): those of the hop, and the blocks.
 pub fn inverse_hop_bytes_per_site(format: LinkFormat, real_bytes: usize) -> u64 {
     super::hop::ideal_bytes_per_site(format, real_bytes) + (2 * CloverBlocks::WORDS * real_bytes) as u64
 }
 
-/// Bytes a site of the blocks times a spinor minus a hop (1152 in f32 with full links): one more spinor.
+/// Ideal bytes of the blocks times a spinor minus a hop for a site (1152 in f32 with reconstruct 18): one more spinor.
 pub fn minus_hop_bytes_per_site(format: LinkFormat, real_bytes: usize) -> u64 {
     inverse_hop_bytes_per_site(format, real_bytes) + (2 * Spinors::WORDS * real_bytes) as u64
 }
 
-/// out = the blocks times x, for each of the spinors of a site.
+/// out = blocks · x, for each spinor of a site.
 ///
 /// # Errors
-/// [`FieldError::Mismatch`] unless all lie on the same sites of the same lattice, and x has as many spinors a site as out.
+/// [`FieldError::Mismatch`] unless all are on the same sites of the same lattice, and x has as many spinors at a site as out.
 pub fn clover_apply<R: Compiled>(
     out: &mut Field<R, Spinors>,
     blocks: &Field<R, CloverBlocks>,
@@ -51,7 +51,7 @@ pub fn clover_apply<R: Compiled>(
 /// out = `inverse` · hop: ψe = Mee⁻¹ Meo ψo, with the hop in registers.
 ///
 /// # Errors
-/// As [`super::hop::hop`]; [`FieldError::Mismatch`] unless the blocks lie where `out` does.
+/// Those of [`super::hop::hop`], and [`FieldError::Mismatch`] unless the blocks are on the sites of `out`.
 pub fn eo_clover<R: Compiled>(
     out: &mut Field<R, Spinors>,
     inverse: &Field<R, CloverBlocks>,
@@ -66,7 +66,7 @@ pub fn eo_clover<R: Compiled>(
 /// out = `term` · χ − hop: χo = Moo χ − Moe ψe, with the hop in registers.
 ///
 /// # Errors
-/// As [`eo_clover`]; [`FieldError::Mismatch`] unless χ is like `out`.
+/// Those of [`eo_clover`], and [`FieldError::Mismatch`] unless χ is like `out`.
 pub fn oe_clover<R: Compiled>(
     out: &mut Field<R, Spinors>,
     term: &Field<R, CloverBlocks>,
@@ -91,7 +91,7 @@ compiled! {
     }
 }
 
-/// A product that was checked.
+/// A product whose fields have been checked.
 #[doc(hidden)]
 pub struct Apply<'a, R> {
     pub(super) out: &'a mut Field<R, Spinors>,
@@ -112,7 +112,7 @@ impl<R: Real> LaneOperation<R> for Apply<'_, R> {
     }
 }
 
-/// The product of blocks and spinors, of `parts` spinors a site.
+/// The product of blocks and spinors, with `parts` spinors at a site.
 struct ApplyTask<'a, V> {
     clover: CloverWords<'a, V>,
     x: CloverWords<'a, V>,
@@ -155,12 +155,12 @@ impl<R: Real> LaneOperation<R> for CloverHop<'_, R> {
     }
 }
 
-/// What becomes of a hop: its product with blocks, or what is left of blocks times χ without it. One type for both kernels: the sum over the legs is
-/// compiled once for it, and that takes long.
+/// Combines the hop with blocks: their product, or blocks times χ minus the hop. It is one type for both kernels, because the sum over legs, which
+/// takes long to compile, is then compiled once.
 struct BlocksOfSum<'a, V> {
     clover: CloverWords<'a, V>,
     chi: Option<CloverWords<'a, V>>,
-    /// Spinors a site.
+    /// The number of spinors at a site.
     parts: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Field strength, clover term and its inverse on the CPU (`docs/arithmetic.md` §13): made once for an operator, in f64, one site at a time.
+//! Field strength, clover term and its inverse on the CPU (`docs/arithmetic.md` §13). They are computed once for an operator, in f64, site by site.
 //! The products with spinors are in `clover.rs`. Counterpart: `cl/clover_term.cl`.
 
 use num_complex::Complex;
@@ -15,7 +15,7 @@ const ROWS: usize = 6;
 type C64 = Complex<f64>;
 type Matrix3 = [[C64; 3]; 3];
 
-/// What a clover term is made of, beside field strengths.
+/// The coefficients of a clover term.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct CloverCoefficients {
     /// dm = 4 + mass.
@@ -29,7 +29,7 @@ pub struct CloverCoefficients {
 /// out = F_μν of the six planes of each site. `links`: from [`crate::links::raw`].
 ///
 /// # Errors
-/// [`FieldError::Mismatch`] unless all lie on all sites of one lattice.
+/// [`FieldError::Mismatch`] unless all are on all sites of one lattice.
 pub fn field_strength<R: Real>(
     out: &mut Field<R, FieldStrength>,
     stencil: &Stencil,
@@ -56,7 +56,7 @@ pub fn field_strength<R: Real>(
 /// out = the clover term dm − Σ c_μν Σ_μν ⊗ F_μν.
 ///
 /// # Errors
-/// [`FieldError::Mismatch`] unless both lie on the same sites of the same lattice; so for every function here.
+/// [`FieldError::Mismatch`] unless both are on the same sites of the same lattice. The same holds for every function here.
 pub fn clover_term<R: Real>(
     out: &mut Field<R, CloverBlocks>,
     strength: &Field<R, FieldStrength>,
@@ -76,10 +76,10 @@ pub fn clover_term<R: Real>(
     Ok(())
 }
 
-/// out = the inverse of each block of `term`, and in `pivots` the least |d_j| of both blocks.
+/// out = the inverse of each block of `term`; `pivots` = the least |d_j| of both blocks.
 ///
 /// # Errors
-/// As [`clover_term`]. A singular block is no error here: its pivot says so.
+/// Those of [`clover_term`]. A singular block is not an error: its pivot is 0.
 pub fn clover_inverse<R: Real>(
     out: &mut Field<R, CloverBlocks>,
     pivots: &mut Field<R, ComplexNumber>,
@@ -104,10 +104,10 @@ pub fn clover_inverse<R: Real>(
     Ok(())
 }
 
-/// out = what `x`, a field on all sites, holds at the sites of `out`'s parity.
+/// out = the values of `x`, a field on all sites, at the sites of `out`'s parity.
 ///
 /// # Errors
-/// [`FieldError::Mismatch`] unless `out` lives on one parity, `x` on all sites of the same lattice, and both hold the same.
+/// [`FieldError::Mismatch`] unless `out` has one parity, `x` has all sites of the same lattice, and both have the same object.
 pub fn pick_checkerboard<R: Real>(out: &mut FieldData<R>, x: &FieldData<R>) -> Result<(), FieldError> {
     check_place("picking a parity", x, out.lattice(), Sites::Full)?;
     let Sites::Parity(parity) = out.sites() else {
@@ -127,7 +127,7 @@ pub fn pick_checkerboard<R: Real>(out: &mut FieldData<R>, x: &FieldData<R>) -> R
     Ok(())
 }
 
-/// The refusal of a result that is to live on one parity and does not.
+/// The error for a result that should have one parity but has all sites.
 pub fn not_a_parity(field: String) -> FieldError {
     FieldError::Mismatch { what: "picking a parity", left: field, right: "a field of one parity".to_owned() }
 }
@@ -158,7 +158,7 @@ fn product(a: &Matrix3, b: &Matrix3) -> Matrix3 {
     })
 }
 
-/// F of one plane at one site: the four leaves around it, minus the Hermitian conjugate.
+/// F of one plane at one site: the sum of the four leaves around it, minus its Hermitian conjugate.
 fn strength_of_plane(
     [mu, nu]: [usize; 2],
     x: Place,
@@ -191,7 +191,7 @@ fn strength_of_plane(
     std::array::from_fn(|i| std::array::from_fn(|j| times(0.125, sum[i][j] - sum[j][i].conj())))
 }
 
-/// A Hermitian 6×6 block: the upper triangle, with a diagonal of real numbers apart.
+/// A Hermitian 6×6 block: the upper triangle, and the real diagonal separately.
 struct CloverBlock {
     diagonal: [f64; ROWS],
     upper: [[C64; ROWS]; ROWS],

@@ -1,4 +1,4 @@
-//! What hops of colour vectors have in common.
+//! Code that hops of colour vectors share.
 
 use crate::body::{FieldUse, Role};
 use crate::field::ColourVectors;
@@ -6,12 +6,12 @@ use crate::layout::LEGS;
 use crate::links::LinkFormat;
 use crate::object::Object;
 
-/// Bytes a site that have to be moved at least, with `vectors` colour vectors a site: the links and each vector read once, each result written once.
+/// Ideal bytes for a site with `vectors` colour vectors: the links and each vector are read once, each result is written once.
 pub fn ideal_bytes_per_site(format: LinkFormat, real_bytes: usize, vectors: usize) -> u64 {
     ((LEGS * format.reals() + 2 * vectors * 2 * ColourVectors::WORDS) * real_bytes) as u64
 }
 
-/// A field of colour vectors of a body.
+/// A field of colour vectors of a kernel function.
 pub(super) const fn colour_vectors(used: FieldUse) -> Role {
     Role::Field { used, object: Some(Object::ColourVectors(1)), repeated: true }
 }

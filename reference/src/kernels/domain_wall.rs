@@ -1,5 +1,5 @@
-//! What acts along the fifth dimension of domain wall and Möbius fermions, on the CPU (`docs/arithmetic.md` §14): real matrices, one for each
-//! chirality, on each column of ls spinors of a site. Component by component, so that lanes never mix. Counterpart: `cl/domain_wall.cl`.
+//! Operations along the fifth dimension of domain wall and Möbius fermions, on the CPU (`docs/arithmetic.md` §14). Real matrices, one for each
+//! chirality, multiply each fermion of ls spinors. They act component by component, so lanes never mix. Counterpart: `cl/domain_wall.cl`.
 
 mod matrix;
 mod mobius;
@@ -23,10 +23,10 @@ pub use walls::{from_walls, onto_walls};
 /// Words of one chirality of a spinor: spins 0 and 1, or 2 and 3.
 const HALF: usize = Spinors::WORDS / 2;
 
-/// Columns of `ls` spinors at a site that has `spinors`.
+/// The number of fermions of `ls` spinors at a site with `spinors`.
 ///
 /// # Errors
-/// [`FieldError::Mismatch`] if those are no whole columns; `describe` names the field.
+/// [`FieldError::Mismatch`] if the number of spinors is not a multiple of `ls`; `describe` names the field.
 pub fn columns(spinors: Spinors, ls: usize, describe: impl FnOnce() -> String) -> Result<usize, FieldError> {
     match ls > 0 && spinors.count().is_multiple_of(ls) {
         true => Ok(spinors.count() / ls),
@@ -38,7 +38,7 @@ pub fn columns(spinors: Spinors, ls: usize, describe: impl FnOnce() -> String) -
     }
 }
 
-/// Refuses to add the product of a matrix that is not tridiagonal.
+/// Refuses a matrix that is not tridiagonal, whose product cannot be added.
 pub fn require_tridiagonal(form: MatrixForm) -> Result<(), FieldError> {
     match form {
         MatrixForm::Tridiagonal => Ok(()),
@@ -50,10 +50,10 @@ pub fn require_tridiagonal(form: MatrixForm) -> Result<(), FieldError> {
     }
 }
 
-/// out = matrix · x along s, of each column.
+/// out = matrix · x along s, for each fermion.
 ///
 /// # Errors
-/// [`FieldError::Mismatch`] unless both fields lie on the same sites of the same lattice, and have whole columns there.
+/// [`FieldError::Mismatch`] unless both fields are on the same sites of the same lattice, and have whole fermions there.
 pub fn multiply<R: Compiled>(
     out: &mut Field<R, Spinors>,
     matrix: &SMatrix,
@@ -65,10 +65,10 @@ pub fn multiply<R: Compiled>(
     Ok(())
 }
 
-/// out = matrix · x + z along s, of each column, with a tridiagonal matrix.
+/// out = matrix · x + z along s, for each fermion, with a tridiagonal matrix.
 ///
 /// # Errors
-/// As [`multiply`], and for a matrix of another form.
+/// Those of [`multiply`], and a matrix that is not tridiagonal.
 pub fn multiply_add<R: Compiled>(
     out: &mut Field<R, Spinors>,
     matrix: &SMatrix,
@@ -90,7 +90,7 @@ compiled! {
     }
 }
 
-/// A product that was checked.
+/// A product whose fields have been checked.
 #[doc(hidden)]
 pub struct SMultiply<'a, R> {
     pub(super) out: &'a mut Field<R, Spinors>,
@@ -121,14 +121,14 @@ impl<R: Real> LaneOperation<R> for SMultiply<'_, R> {
     }
 }
 
-/// Columns of 2·ls half spinors, those of chirality + in even places; and a matrix's coefficients.
+/// Fermions as 2·ls half spinors, with those of chirality + in even places; and the coefficients of a matrix.
 struct Columns<'a, V> {
     form: MatrixForm,
     x: &'a [V],
     z: Option<&'a [V]>,
     a_task: usize,
     ls: usize,
-    /// Vectors of a half spinor.
+    /// The number of vectors of a half spinor.
     half: usize,
     ascending: bool,
     table: Vec<V>,

@@ -1,5 +1,5 @@
-//! What neighbouring parts of a lattice send each other, and where a field holds it: copies of sites, and spinors that are projected before they are sent.
-//! Packets are in the order of the face, all components of a site together. Counterpart: `cl/ghosts.cl`.
+//! The packets that neighbouring ranks exchange: copies of sites, and spinors that are projected before they are sent. Packets are in the order of
+//! the face, with all components of a site together. Counterpart: `cl/ghosts.cl`.
 
 use num_complex::Complex;
 
@@ -11,7 +11,7 @@ use crate::real::Real;
 /// Complex words of two spins.
 const HALF_WORDS: usize = Spinors::WORDS / 2;
 
-/// The words of a component at a place, of the field itself or of another part.
+/// The words of a component at a place, of the field's own sites or of its halo.
 fn component<R: Real>(field: &FieldData<R>, place: Place, part: usize) -> impl Fn(usize) -> Complex<R> + '_ {
     let (nsimd, parts, words) = (field.lattice().nsimd(), field.object().parts(), field.object().part_words());
     let first = (place.osite * parts + part) * words;
@@ -19,7 +19,7 @@ fn component<R: Real>(field: &FieldData<R>, place: Place, part: usize) -> impl F
     move |word| held[(first + word) * nsimd + place.lane]
 }
 
-/// What the next part against the leg of a face reads, whole: real numbers, or in half precision fractions and their step.
+/// Packs whole sites for the neighbouring rank against the leg of a face: real numbers, or fractions and their step in half precision.
 pub fn pack_whole<R: Real>(field: &FieldData<R>, face: &Face) -> Vec<u8> {
     let (parts, words) = (field.object().parts(), field.object().part_words());
     let mut numbers = Vec::with_capacity(face.sent.len() * parts * words);
@@ -31,7 +31,7 @@ pub fn pack_whole<R: Real>(field: &FieldData<R>, face: &Face) -> Vec<u8> {
     R::to_device(bytemuck::cast_slice(&numbers), 2 * words, 1).into_owned()
 }
 
-/// The same of spinors in 32 or 64 bits, projected by the leg.
+/// As [`pack_whole`], for spinors in f32 or f64 that are projected by the leg.
 pub fn pack_projected<R: Real>(field: &FieldData<R>, face: &Face, dagger: Dagger) -> Vec<u8> {
     let parts = field.object().parts();
     let mut numbers = Vec::with_capacity(face.sent.len() * parts * HALF_WORDS);
@@ -44,10 +44,10 @@ pub fn pack_projected<R: Real>(field: &FieldData<R>, face: &Face, dagger: Dagger
     bytemuck::cast_slice(&numbers).to_vec()
 }
 
-/// Writes a packet to where the field holds the sites of the next part along the leg.
+/// Unpacks sites of the neighbouring rank along the leg into the halo.
 ///
 /// # Panics
-/// If the packet is not of that face.
+/// If the packet does not belong to the face.
 pub fn unpack_whole<R: Real>(field: &mut FieldData<R>, face: &Face, packet: &[u8]) {
     let words = field.object().part_words();
     let mut numbers = vec![Complex::new(R::default(), R::default()); face.len() * field.object().parts() * words];
@@ -55,10 +55,10 @@ pub fn unpack_whole<R: Real>(field: &mut FieldData<R>, face: &Face, packet: &[u8
     for_each_held(field, face, |number, ghost| ghost.copy_from_slice(&numbers[number * words..][..words]));
 }
 
-/// The same of projected spinors: what is held is a spinor of which the leg projects out what was sent.
+/// As [`unpack_whole`], for projected spinors. The halo gets a spinor whose projection by the leg is what was sent.
 ///
 /// # Panics
-/// If the packet is not of that face.
+/// If the packet does not belong to the face.
 pub fn unpack_projected<R: Real>(field: &mut FieldData<R>, face: &Face, dagger: Dagger, packet: &[u8]) {
     let rest = rest_of::<R>(face.leg, dagger);
     let mut numbers = vec![Complex::new(R::default(), R::default()); face.len() * field.object().parts() * HALF_WORDS];
@@ -72,7 +72,7 @@ pub fn unpack_projected<R: Real>(field: &mut FieldData<R>, face: &Face, dagger: 
     });
 }
 
-/// Fills in the components of the places of a face, which are numbered in order.
+/// Fills in the components at the places of a face, which are numbered in order.
 fn for_each_held<R: Real>(field: &mut FieldData<R>, face: &Face, mut fill: impl FnMut(usize, &mut [Complex<R>])) {
     let (osites, nsimd) = (field.osites(), field.lattice().nsimd());
     let (parts, words) = (field.object().parts(), field.object().part_words());
@@ -89,12 +89,12 @@ fn for_each_held<R: Real>(field: &mut FieldData<R>, face: &Face, mut fill: impl 
     }
 }
 
-/// The rows that 1 + γ adds to rows 0 and 1 in x, y, z, t, each with the power of i that it is multiplied by (`docs/arithmetic.md` §4); 1 − γ subtracts
+/// The rows that 1 + γ adds to rows 0 and 1 in x, y, z, t, and the power of i by which each is multiplied (`docs/arithmetic.md` §4). 1 − γ subtracts
 /// them.
 const ADDED: [[(u8, usize); 2]; 4] = [[(1, 3), (1, 2)], [(2, 3), (0, 2)], [(1, 2), (3, 3)], [(0, 2), (0, 3)]];
 
-/// What the projector of a leg adds to rows 0 and 1: a power of i, and the row that it multiplies. Forward legs take 1 − γ, backward ones 1 + γ, and the
-/// other way round with dagger.
+/// What the projector of a leg adds to rows 0 and 1: a power of i, and the row that it multiplies. Forward legs use 1 − γ, backward ones 1 + γ; with
+/// dagger it is the reverse.
 pub fn projector(leg: Leg, dagger: Dagger) -> [(u8, usize); 2] {
     let plus = leg.is_forward() == (dagger == Dagger::Yes);
     ADDED[leg.dimension()].map(|(power, row)| (if plus { power } else { (power + 2) % 4 }, row))
@@ -109,7 +109,7 @@ fn times_power_of_i<R: Real>(power: u8, a: Complex<R>) -> Complex<R> {
     }
 }
 
-/// What becomes −0 − 0i when it is multiplied by a power of i: to add that changes no number, −0 included.
+/// The number that becomes −0 − 0i when it is multiplied by a power of i. Adding that changes no number, not even −0.
 fn nothing<R: Real>(power: u8) -> Complex<R> {
     let (minus, plus) = (R::from_f64(-0.0), R::from_f64(0.0));
     match power {
@@ -130,7 +130,7 @@ fn projected<R: Real>(psi: &[Complex<R>; Spinors::WORDS], leg: Leg, dagger: Dagg
     })
 }
 
-/// Rows 2 and 3 of a spinor of which the leg projects out its rows 0 and 1 as they are.
+/// Rows 2 and 3 of a spinor whose projection by the leg is its rows 0 and 1.
 fn rest_of<R: Real>(leg: Leg, dagger: Dagger) -> [Complex<R>; 2] {
     let mut rest = [Complex::new(R::default(), R::default()); 2];
     for (power, row) in projector(leg, dagger) {

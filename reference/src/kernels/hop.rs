@@ -1,5 +1,5 @@
-//! The Wilson hop (Grid's Dhop) on the CPU: `docs/arithmetic.md` §6 on `wide` vectors, row by row of outer sites, in an order that
-//! suits caches (`blocks.rs`). Counterpart: `cl/hop.cl`.
+//! The Wilson hop (Grid's Dhop) on the CPU: `docs/arithmetic.md` §6 with `wide` vectors. It visits rows of outer sites in an order that suits caches
+//! (`blocks.rs`). Counterpart: `cl/hop.cl`.
 
 pub use crate::dagger::Dagger;
 
@@ -17,42 +17,42 @@ use crate::tensor::spin::{FullSpinor, accumulate, project};
 use crate::tensor::su3::{HalfSpinor, Left, link_times_half_spinor, third_row, two_rows};
 use crate::tensor::{InstructionSet, LaneVector, Task};
 
-/// Floating-point operations a site, as Grid and QUDA count them: 8 legs of 2 matrix-vector products (66), projections (12),
-/// and 7 sums of spinors (24).
+/// Floating-point operations for a site, as Grid and QUDA count them: 8 legs with 2 matrix-vector products (66 each) and projections (12), and 7
+/// sums of spinors (24).
 pub const FLOPS_PER_SITE: u64 = 1320;
 
-/// Bytes a site that have to be moved at least: each input read once, the output written once.
+/// Ideal bytes for a site: each input is read once, the output is written once.
 pub fn ideal_bytes_per_site(format: LinkFormat, real_bytes: usize) -> u64 {
     ((LEGS * format.reals() + 2 * 2 * Spinors::WORDS) * real_bytes) as u64
 }
 
-/// Bytes a spinor that have to be moved at least, where each site has `count` of them: its links are read once for all.
+/// Ideal bytes for a spinor if each site has `count` of them. The links of a site are read once for all.
 pub fn ideal_bytes_per_spinor(format: LinkFormat, real_bytes: usize, count: usize) -> f64 {
     ((LEGS * format.reals()) as f64 / count as f64 + (2 * 2 * Spinors::WORDS) as f64) * real_bytes as f64
 }
 
-/// out = hop(source) at the stencil's sites, of each of the spinors there.
+/// out = hop(source) at the stencil's sites, for each spinor.
 ///
 /// # Errors
-/// [`FieldError::Mismatch`] unless links and `out` lie on the stencil's lattice and sites, and the source on the sites of their
-/// neighbours, and has as many spinors a site as `out`.
+/// [`FieldError::Mismatch`] unless links and `out` are on the stencil's lattice and sites, the source is on the sites of their neighbours, and the
+/// source has as many spinors at a site as `out`.
 pub fn hop<R: Compiled>(out: &mut Field<R, Spinors>, term: HostHop<'_, R>) -> Result<(), FieldError> {
     let hop = Hop::checked(out, term)?;
     R::run_hop(hop.fields.width(), hop);
     Ok(())
 }
 
-/// A hop with which a kernel goes on: all that defines it, but the result. Stencil, links and source are those of a backend.
+/// A hop whose result a kernel uses: all arguments except the result. Stencil, links and source are those of a backend.
 pub struct HopTerm<'a, S, L, F> {
-    /// Neighbours of the sites that the hop goes to.
+    /// The neighbours of the target sites.
     pub stencil: &'a S,
-    /// Their doubled links.
+    /// The doubled links of the target sites.
     pub links: &'a L,
-    /// The field that the hop acts on.
+    /// The field to which the hop is applied.
     pub source: &'a F,
-    /// The order of the legs.
+    /// The leg order.
     pub legs: LegOrder,
-    /// Whether it is the hop's Hermitian conjugate.
+    /// Whether it is the Hermitian conjugate of the hop.
     pub dagger: Dagger,
 }
 
@@ -64,7 +64,7 @@ impl<S, L, F> Clone for HopTerm<'_, S, L, F> {
 }
 impl<S, L, F> Copy for HopTerm<'_, S, L, F> {}
 
-/// What a [`HopTerm`] is made of on the CPU.
+/// A [`HopTerm`] on the CPU.
 pub type HostHop<'a, R> = HopTerm<'a, Stencil, Field<R, DoubledGauge>, Field<R, Spinors>>;
 
 /// The fields of a hop on `K` objects.
@@ -78,7 +78,7 @@ pub struct HopFields<'a, R, K> {
 }
 
 impl<R: Real, K: SiteObject> HopFields<'_, R, K> {
-    /// Refuses fields that do not belong together; `what` names links, result and source.
+    /// Refuses fields that do not match; `what` names links, result and source.
     pub(super) fn checked(self, what: [&'static str; 3]) -> Result<Self, FieldError> {
         let Self { ref out, stencil, links, source, .. } = self;
         let (lattice, sites) = (stencil.lattice(), stencil.sites());
@@ -97,7 +97,7 @@ impl<R: Real, K: SiteObject> HopFields<'_, R, K> {
 }
 
 impl<K: SiteObject> HopFields<'_, Half, K> {
-    /// Runs the same hop of f32, and rounds its result.
+    /// Runs the hop in f32, and rounds its result.
     pub(super) fn in_f32(self, run: impl FnOnce(HopFields<'_, f32, K>)) {
         let Self { out, stencil, links, source, legs } = self;
         let (links, source) = (links.as_f32(), source.as_f32());
@@ -111,7 +111,7 @@ compiled! {
     }
 }
 
-/// A hop that was checked.
+/// A hop whose fields have been checked.
 #[doc(hidden)]
 pub struct Hop<'a, R> {
     pub(super) fields: HopFields<'a, R, Spinors>,
@@ -133,12 +133,12 @@ impl<'a, R: Real> Hop<'a, R> {
         Ok(Self { fields: HopFields { out, stencil, links, source, legs }.checked(what)?, dagger })
     }
 
-    /// Spinors a site.
+    /// The number of spinors at a site.
     pub(super) fn parts(&self) -> usize {
         self.fields.source.kind().count()
     }
 
-    /// Runs with words of `blocks` vectors, and stores what `finish` makes of each sum over the legs.
+    /// Runs with words of `blocks` vectors, and stores the result of `finish` for each sum over the legs.
     pub(super) fn run_and<V: LaneVector<Real = R>>(self, blocks: usize, finish: &impl HopFinish<V>) {
         const FULL: usize = LinkFormat::Full.words();
         const TWO_ROWS: usize = LinkFormat::TwoRows.words();
@@ -182,9 +182,9 @@ impl<'a, R: Real> Hop<'a, R> {
     }
 }
 
-/// What becomes of the sum over the legs.
+/// What a kernel does with the sum over the legs.
 pub(super) trait HopFinish<V: LaneVector>: Sync {
-    /// The result, of one block of the words of a spinor. It has to be `#[inline(always)]`.
+    /// The result, for one block of the words of a spinor. It must be `#[inline(always)]`.
     fn finish(&self, at: VectorPlace, sum: FullSpinor<V>) -> FullSpinor<V>;
 }
 
@@ -205,12 +205,12 @@ pub(super) fn store<V: LaneVector>(out: &mut [V], blocks: usize, block: usize, s
     }
 }
 
-/// (f, −f) in every lane, with f = −2·φ' of the phase φ' of the link of a lane.
+/// (f, −f) in every lane, with f = −2·φ' for the phase φ' of the link of the lane.
 pub(super) fn signed_factor<V: LaneVector>(phase: impl Fn(usize) -> f64) -> V {
     V::from_reals(|k| V::Real::from_f64(if k % 2 == 0 { -2.0 * phase(k / 2) } else { 2.0 * phase(k / 2) }))
 }
 
-/// The phase that is not stored of links across the boundary of a dimension.
+/// The phase of links across the boundary of a dimension that is not included in the stored reals.
 pub(super) fn phase_across(dimension: usize, links: DoubledGauge) -> f64 {
     match (links.boundary.phase(dimension), links.format) {
         (Phase::Antiperiodic, _) => -1.0,
@@ -220,19 +220,19 @@ pub(super) fn phase_across(dimension: usize, links: DoubledGauge) -> f64 {
     }
 }
 
-/// What a leg needs at outer sites from which it leaves the virtual node.
+/// The data of a leg at outer sites from which it leaves the virtual node.
 pub(super) struct Edge<V: LaneVector> {
-    /// Where each block of a word comes from.
+    /// The source of each block of a word.
     blocks: Vec<Vec<LanesOfNeighbour<V>>>,
-    /// Factors of rebuilt rows, one vector a block.
+    /// The factors of rebuilt rows, one vector for each block.
     pub(super) factor: Vec<V>,
 }
 
-/// A vector of a neighbour's word, some lanes of which make a part of a block.
+/// A vector of a neighbour's word, of which some lanes belong to a block.
 struct LanesOfNeighbour<V: LaneVector> {
     block: usize,
     permutation: V::Permutation,
-    /// Sign bits in the places that come from here.
+    /// Sign bits in the places that come from this vector.
     mask: V,
 }
 
@@ -249,7 +249,7 @@ impl<V: LaneVector> Edge<V> {
         }
     }
 
-    /// One block of a neighbour's word, with its lanes in their places.
+    /// One block of a neighbour's word, with permuted lanes.
     #[inline(always)]
     pub(super) fn permuted(&self, word: &[V], block: usize) -> V {
         let [first, others @ ..] = &self.blocks[block][..] else { return word[block] };
@@ -260,7 +260,7 @@ impl<V: LaneVector> Edge<V> {
         permuted
     }
 
-    /// The lanes of a vector that is the whole word in their places.
+    /// The permuted lanes of a vector that is the whole word.
     #[inline(always)]
     pub(super) fn permuted_word(&self, word: V) -> V {
         word.permute(&self.blocks[0][0].permutation)
@@ -293,27 +293,27 @@ pub(super) struct VectorPlace {
     pub block: usize,
 }
 
-/// All that the sum over the legs at one outer site reads.
+/// The data that the sum over the legs at an outer site reads.
 struct HopSweep<'a, V: LaneVector, F, const LINK_WORDS: usize, const ONE_BLOCK: bool> {
     finish: &'a F,
-    /// Outer sites of a row.
+    /// The number of outer sites of a row.
     row: usize,
     neighbours: &'a [[u32; LEGS]],
     edges: [Edge<V>; LEGS],
-    /// The points of the legs, in the order in which they are added.
+    /// The points of the legs, in leg order.
     points: [usize; LEGS],
     dagger: bool,
     links: &'a [V],
     source: &'a [V],
     interior_factor: V,
     blocks: usize,
-    /// Spinors a site.
+    /// The number of spinors at a site.
     parts: usize,
     /// Whether the result is written past the caches.
     past_caches: bool,
 }
 
-/// Runs `$body` with a dimension and whether 1 + γ projects it as constants `$D` and `$P`.
+/// Runs `$body` with a dimension, and whether it projects with 1 + γ, as constants `$D` and `$P`.
 macro_rules! with_projector {
     ($dimension:expr, $plus:expr, |$D:ident, $P:ident| $body:expr) => {
         match ($dimension, $plus) {
@@ -372,8 +372,8 @@ impl<V: LaneVector, F, const LINK_WORDS: usize, const ONE_BLOCK: bool> HopSweep<
         LEGS * LINK_WORDS * self.blocks()
     }
 
-    /// The sum over the legs. In a loop, the compiler keeps the sums and what a leg needs in registers. Of eight pieces of code in a row it
-    /// makes eight times the loads first and the arithmetic last, with all of it in memory in between.
+    /// The sum over the legs. It is a loop, so that the compiler keeps the sums and the data of a leg in registers. With eight copies of the code in
+    /// a row, the compiler does all loads first and the arithmetic last, with all of the data in memory in between.
     #[inline(always)]
     fn sum(&self, at: VectorPlace) -> FullSpinor<V> {
         let VectorPlace { osite, part, .. } = at;
@@ -422,7 +422,7 @@ impl<V: LaneVector, F, const LINK_WORDS: usize, const ONE_BLOCK: bool> HopSweep<
         sum
     }
 
-    /// The two independent rows of a neighbour, with its lanes in their places.
+    /// The two independent rows of a neighbour, with permuted lanes.
     #[inline(always)]
     fn projected(
         &self,
@@ -456,8 +456,8 @@ impl<V: LaneVector, F, const LINK_WORDS: usize, const ONE_BLOCK: bool> HopSweep<
         }
     }
 
-    /// Asks for what a leg of the next spinor, or of one of the next outer sites, will read: hardware prefetchers do not follow ten streams
-    /// at once.
+    /// Prefetches what a leg of the next spinor, or of one of the next outer sites, will read: hardware prefetchers cannot follow ten streams at
+    /// once.
     #[inline(always)]
     fn prefetch(&self, osite: usize, part: usize, point: usize, blocks: usize) {
         let next_osite = part + 1 == self.parts;
@@ -477,7 +477,7 @@ impl<V: LaneVector, F, const LINK_WORDS: usize, const ONE_BLOCK: bool> HopSweep<
     }
 }
 
-/// The words of object number `index`, of `length` vectors each: one bounds check for all of them.
+/// The words of object number `index`, of `length` vectors in all, with a single bounds check.
 #[inline(always)]
 pub(super) fn words_at<V>(words: &[V], index: usize, length: usize) -> &[V] {
     &words[index * length..][..length]

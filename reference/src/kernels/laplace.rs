@@ -1,4 +1,4 @@
-//! The Laplacian's hop: `docs/arithmetic.md` §15. Its body is the CPU kernel, and what OpenCL C is written from.
+//! The Laplacian's hop: `docs/arithmetic.md` §15. Its kernel function is the CPU kernel, and the source of the OpenCL C kernel.
 
 use super::bodies::{BodyArgument, BodyCall, CompiledBody};
 use super::colour_vectors::colour_vectors;
@@ -12,7 +12,7 @@ use crate::field::{ColourVectors, Field, FieldError};
 use crate::layout::{Direction, LegOrder, Stencil};
 use crate::links::DoubledGauge;
 
-/// Floating-point operations a colour vector: 8 products of a matrix with a vector (66), 7 sums of vectors (6), and the factor 2 (6).
+/// Floating-point operations for a colour vector: 8 products of a matrix and a vector (66), 7 sums of vectors (6), and the factor 2 (6).
 pub const FLOPS_PER_VECTOR: u64 = 576;
 
 /// The hop at a site: twice the sum over the legs of a link times the neighbour's colour vector.
@@ -25,7 +25,7 @@ pub fn laplace_hop_at<S: Site>(links: Links<S>, source: Neighbours<S, ColourVect
     sum.scaled(S::Real::constant(2.0))
 }
 
-/// [`laplace_hop_at`], stored.
+/// [`laplace_hop_at`], with its result stored.
 pub struct LaplaceHop;
 
 // A static, so that it is compiled here, and not in each crate that calls it.
@@ -41,11 +41,11 @@ impl Body for LaplaceHop {
     }
 }
 
-/// out = laplace_hop(source) at the stencil's sites, of each of the colour vectors there.
+/// out = laplace_hop(source) at the stencil's sites, for each colour vector.
 ///
 /// # Errors
-/// [`FieldError::Mismatch`] unless `links` and `out` lie on the stencil's lattice and sites, and `source` on the sites of their
-/// neighbours, and has as many colour vectors a site as `out`.
+/// [`FieldError::Mismatch`] unless `links` and `out` are on the stencil's lattice and sites, `source` is on the sites of their neighbours, and
+/// `source` has as many colour vectors at a site as `out`.
 pub fn laplace_hop<R: Vectors>(
     out: &mut Field<R, ColourVectors>,
     stencil: &Stencil,

@@ -1,5 +1,5 @@
-//! The CPU kernels, one file a family, named as in `cl/`. Each runs on the `rayon` pool that it is called in; none of their results
-//! depends on the number of threads, nor on the lane width.
+//! The CPU kernels, with one file for each family, named as in `cl/`. Each runs on the `rayon` pool in which it is called. No result depends on the
+//! number of threads or on the lane width.
 
 #[macro_use]
 mod with_vectors;

@@ -1,4 +1,4 @@
-//! Repeated multiply-adds, which no operator needs: with them the laboratory measures how fast a processor computes with the vectors that the kernels use.
+//! Repeated multiply-adds. No operator uses them: the laboratory measures with them how fast a processor computes with the kernels' vectors.
 //! Counterpart: `cl/peak_intensity.cl`.
 
 use super::with_vectors::LaneOperation;
@@ -7,13 +7,13 @@ use crate::layout::LaneWidth;
 use crate::real::Real;
 use crate::tensor::{InstructionSet, LaneVector, Task};
 
-/// Vectors that are computed with side by side, so that none waits for itself.
+/// The number of independent vectors, so that no operation waits for the previous one.
 const CHAINS: usize = 8;
 
-/// Numbers of which `out` and `x` of [`multiply_adds`] have to be a multiple, so that vectors of any width divide them.
+/// The lengths of `out` and `x` of [`multiply_adds`] must be multiples of this, so that vectors of any width divide them.
 pub const NUMBERS: usize = 16 * CHAINS;
 
-/// out ← each number of x taken `count` times through x ← fma(x, a, b), by the calling thread.
+/// out ← each number of x after `count` times x ← fma(x, a, b). Runs on the calling thread only.
 ///
 /// # Panics
 /// Unless both have the same length, a multiple of [`NUMBERS`], and are aligned to 64 bytes.

@@ -1,5 +1,5 @@
-//! Sums over sites on the CPU (`docs/arithmetic.md` §8): each site contributes doubles, and these are summed exactly, or as a tree plan
-//! says. Counterpart: `cl/reduce.cl`.
+//! Sums over sites on the CPU (`docs/arithmetic.md` §8). The contributions of sites are doubles, which are summed exactly or by a tree plan.
+//! Counterpart: `cl/reduce.cl`.
 
 mod contributions;
 mod exact_terms;
@@ -31,10 +31,10 @@ use crate::tensor::{InstructionSet, LaneVector, Task};
 /// How the contributions of sites are summed.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Sum {
-    /// The exact sum, rounded once: a function of the terms alone.
+    /// The exact sum, rounded once. It depends only on the terms.
     #[default]
     Exact,
-    /// Grid's block reduction in the shape of a plan: a function of the terms, their order in memory (hence of the lane width) and the plan.
+    /// Grid's block reduction with the shape of a plan. It depends on the terms, their order in memory (and so on the lane width), and the plan.
     Tree(TreePlan),
 }
 
@@ -47,12 +47,12 @@ impl std::fmt::Display for Sum {
     }
 }
 
-/// Sums of the sites of one rank, before they are rounded.
+/// The sums of one rank, before they are rounded.
 #[derive(Clone, Debug)]
 pub enum PartialSums {
-    /// Exact sums: those of several ranks merge as integers, in any order.
+    /// Exact sums. Those of several ranks merge as integers, in any order.
     Exact(Vec<ExactSum>),
-    /// Tree sums. A plan is one over all sites, so they cannot be merged.
+    /// Tree sums. They cannot be merged, because a plan is for all sites.
     Tree(Vec<f64>),
     /// The greatest or the least of the terms, one number for each argument. Those of several ranks can be merged.
     Extremes(Extreme, Vec<f64>),
@@ -72,7 +72,7 @@ pub enum MergeError {
 }
 
 impl PartialSums {
-    /// How many there are.
+    /// The number of sums.
     pub fn len(&self) -> usize {
         match self {
             Self::Exact(sums) => sums.len(),
@@ -80,12 +80,12 @@ impl PartialSums {
         }
     }
 
-    /// Whether there are none.
+    /// Whether there are no sums.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Adds the sums of other sites, each to its counterpart.
+    /// Adds the sums of other sites, one by one.
     pub fn merge(&mut self, other: &Self) -> Result<(), MergeError> {
         let left = self.len();
         match (self, other) {
@@ -114,7 +114,7 @@ impl PartialSums {
         }
     }
 
-    /// The sums, real and imaginary parts in turn, each rounded once.
+    /// The sums, with real and imaginary parts alternating, each rounded once.
     pub fn round_complex(&self) -> Vec<Complex<f64>> {
         self.round().chunks_exact(2).map(|parts| Complex::new(parts[0], parts[1])).collect()
     }
@@ -125,10 +125,10 @@ pub fn norm2<R: Compiled>(x: &FieldData<R>, sum: Sum) -> PartialSums {
     R::run_norm2(x.lattice().width(), Norm2 { shape: TaskSizes::of(x), x: x.reals(), sum })
 }
 
-/// ⟨x, y⟩ for each x of `xs`, antilinear in x: two sums each.
+/// ⟨x, y⟩ for each x of `xs`, antilinear in x: two sums for each.
 ///
 /// # Errors
-/// [`FieldError::Mismatch`] unless all fields lie on the same sites of the same lattice.
+/// [`FieldError::Mismatch`] unless all fields are on the same sites of the same lattice.
 pub fn inner_products<R: Compiled>(
     xs: &[&FieldData<R>],
     y: &FieldData<R>,
@@ -141,7 +141,7 @@ pub fn inner_products<R: Compiled>(
     Ok(R::run_inner_products(y.lattice().width(), InnerProducts { shape: TaskSizes::of(y), xs, y: y.reals(), sum }))
 }
 
-/// The sum of each complex word over all sites: two sums each.
+/// The sum of each complex word over all sites: two sums for each word.
 pub fn sum<R: Compiled>(x: &FieldData<R>, sum: Sum) -> PartialSums {
     let osites: Vec<u32> = (0..x.osites() as u32).collect();
     let lanes: Vec<u32> = (0..x.lattice().nsimd() as u32).collect();
@@ -287,7 +287,7 @@ impl<V: LaneVector> TaskContributions<V, 2> for ProductsOf<'_, V::Real> {
     }
 }
 
-/// The sums of all tasks, merged. Merging is integer addition: the order of the tasks does not matter.
+/// The merged sums of all tasks. Merging is integer addition, so the order of the tasks does not matter.
 pub(super) fn merged<'a, const N: usize>(tasks: impl IntoIterator<Item = &'a [ExactSum; N]>) -> [ExactSum; N] {
     let mut total: [ExactSum; N] = std::array::from_fn(|_| ExactSum::new());
     for task in tasks {
@@ -309,7 +309,7 @@ pub struct WordSums<'a, R> {
 
 impl<R: Real> LaneOperation<R> for WordSums<'_, R> {
     type Output = PartialSums;
-    /// For each group of lanes, for each class of outer sites: the sum of each word, real and imaginary part.
+    /// For each group of lanes and each class of outer sites: the sum of each word, real and imaginary part.
     fn run<V: LaneVector<Real = R>>(self, _: usize) -> PartialSums {
         match self.sum {
             Sum::Exact => PartialSums::Exact(self.exact::<V>()),
@@ -324,7 +324,7 @@ impl<R: Real> LaneOperation<R> for WordSums<'_, R> {
 struct RowsTask<'a, V: LaneVector> {
     reals: &'a [V::Real],
     a_row: usize,
-    /// A class, and outer sites of it.
+    /// A class, and some of its outer sites.
     tasks: &'a [(usize, &'a [u32])],
 }
 

@@ -1,6 +1,6 @@
-//! Fields of several right-hand sides on the CPU: vector operations with a scalar for each right-hand side, and a sum of each. Right-hand side
-//! k has the components k · n … k · n + n − 1 of every site, where n is `rhs_parts`; it gets the bits that it would get alone
-//! (`docs/arithmetic.md` §7, §8). Counterpart: `cl/rhs.cl`.
+//! Fields with several right-hand sides on the CPU: vector operations with a scalar for each right-hand side, and a sum for each. Right-hand side k
+//! has the components k · n … k · n + n − 1 of every site, where n is `rhs_parts`. It has the same bits as a field of its own (`docs/arithmetic.md`
+//! §7, §8). Counterpart: `cl/rhs.cl`.
 
 use super::checks::{check_like, check_place};
 use super::reduce::{self, Contributions, ExactTerms, PartialSums, Sum, inner_products, merged};
@@ -14,10 +14,10 @@ use crate::real::Real;
 use crate::tasks::{self, chunk, for_each_chunk, for_each_chunk_of_two, items_a_task};
 use crate::tensor::{InstructionSet, LaneVector, Task};
 
-/// What a field of `count` right-hand sides like those of `object` holds at each site, where a right-hand side has `rhs_parts` components.
+/// The object of a field with `count` right-hand sides like those of `object`, where a right-hand side has `rhs_parts` components.
 ///
 /// # Errors
-/// [`FieldError::RightHandSides`] for an object that has no components.
+/// [`FieldError::RightHandSides`] if the object does not have components.
 pub fn object_of(object: Object, count: usize, rhs_parts: usize) -> Result<Object, FieldError> {
     object.with_parts(count * rhs_parts).ok_or_else(|| FieldError::RightHandSides {
         wanted: (0..count).collect(),
@@ -26,10 +26,10 @@ pub fn object_of(object: Object, count: usize, rhs_parts: usize) -> Result<Objec
     })
 }
 
-/// Components of each of `count` right-hand sides of fields of `object`.
+/// The number of components of a right-hand side, for a field of `object` with `count` right-hand sides.
 ///
 /// # Errors
-/// [`FieldError::Mismatch`] where that is no whole number.
+/// [`FieldError::Mismatch`] if that is not an integer.
 pub fn parts_of(object: Object, count: usize) -> Result<usize, FieldError> {
     match count > 0 && object.parts().is_multiple_of(count) {
         true => Ok(object.parts() / count),
@@ -57,7 +57,7 @@ pub fn check_rhs(
 /// Right-hand side k of `out` ← right-hand side `wanted[k]` of `x`, for each k.
 ///
 /// # Errors
-/// [`FieldError::RightHandSides`] for right-hand sides that `x` has not; [`FieldError::Mismatch`] for fields on other sites.
+/// [`FieldError::RightHandSides`] for right-hand sides that `x` does not have; [`FieldError::Mismatch`] for fields on different sites.
 pub fn take_rhs<R: Compiled>(
     out: &mut FieldData<R>,
     x: &FieldData<R>,
@@ -74,7 +74,7 @@ pub fn take_rhs<R: Compiled>(
 /// Right-hand side `wanted[k]` of `out` ← right-hand side k of `x`, for each k.
 ///
 /// # Errors
-/// As [`take_rhs`], of `out`.
+/// Those of [`take_rhs`], for `out`.
 pub fn put_rhs<R: Compiled>(
     out: &mut FieldData<R>,
     x: &FieldData<R>,
@@ -110,10 +110,10 @@ fn copy<R: Compiled>(
     });
 }
 
-/// Re⟨x, y⟩ of each right-hand side: one sum each.
+/// Re⟨x, y⟩ of each right-hand side: one sum for each.
 ///
 /// # Errors
-/// [`FieldError::Mismatch`] unless both fields are alike, and have whole right-hand sides.
+/// [`FieldError::Mismatch`] unless both fields have the same shape, and whole right-hand sides.
 pub fn rhs_products<R: Compiled + reduce::Compiled>(
     x: &FieldData<R>,
     y: &FieldData<R>,
@@ -144,10 +144,10 @@ pub fn rhs_products<R: Compiled + reduce::Compiled>(
     }
 }
 
-/// y ← fma(a, x, y) with the a of each right-hand side, rounded to the field's precision, and |y|² of each: one sum each.
+/// y ← fma(a, x, y) with its own a for each right-hand side, rounded to the field's precision, and |y|² of each: one sum for each.
 ///
 /// # Errors
-/// [`FieldError::Mismatch`] unless both fields are alike, and have as many right-hand sides as there are scalars.
+/// [`FieldError::Mismatch`] unless both fields have the same shape, and as many right-hand sides as there are scalars.
 pub fn rhs_axpy_norm<R: Compiled + reduce::Compiled>(
     a: &[f64],
     x: &FieldData<R>,
@@ -161,10 +161,10 @@ pub fn rhs_axpy_norm<R: Compiled + reduce::Compiled>(
     rhs_products(y, y, rhs_parts, sum)
 }
 
-/// ⟨x_i, y_j⟩ of each right-hand side of x with each of y: two sums each, real and imaginary part, i fastest.
+/// ⟨x_i, y_j⟩ of each right-hand side of x with each of y: two sums for each, real and imaginary part, with i fastest.
 ///
 /// # Errors
-/// [`FieldError::Mismatch`] for fields on other sites; [`FieldError::RightHandSides`] for a field without whole right-hand sides.
+/// [`FieldError::Mismatch`] for fields on different sites; [`FieldError::RightHandSides`] for a field without whole right-hand sides.
 pub fn rhs_gram<R: Compiled + reduce::Compiled>(
     x: &FieldData<R>,
     y: &FieldData<R>,
@@ -197,11 +197,12 @@ pub fn rhs_gram<R: Compiled + reduce::Compiled>(
     }
 }
 
-/// y_j ← madd(m_ij, x_i, y_j) for i = 0, 1, …, of each right-hand side j of y: in half precision what is stored is rounded once, at the end. `m` has
-/// real and imaginary part of m_00, m_01, …, m_10, …; each is rounded to the field's precision.
+/// y_j ← madd(m_ij, x_i, y_j) for i = 0, 1, …, for each right-hand side j of y. In half precision the result is rounded once, when it is stored.
+///
+/// `m` has real and imaginary part of m_00, m_01, …, m_10, …; each is rounded to the field's precision.
 ///
 /// # Errors
-/// As [`rhs_gram`]; [`FieldError::Mismatch`] for a matrix of another size.
+/// Those of [`rhs_gram`], and [`FieldError::Mismatch`] for a matrix of another size.
 pub fn rhs_madd<R: Compiled>(
     m: &[f64],
     x: &FieldData<R>,
@@ -242,10 +243,10 @@ fn pairs<R: Compiled>(
     }
 }
 
-/// ψ ← fma(a, p, ψ), then p ← fma(b, p, r) with the old p in both, with the a and b of each right-hand side.
+/// ψ ← fma(a, p, ψ), then p ← fma(b, p, r) with the old p in both, with its own a and b for each right-hand side.
 ///
 /// # Errors
-/// [`FieldError::Mismatch`] unless all fields are alike, and have as many right-hand sides as there are a, and b.
+/// [`FieldError::Mismatch`] unless all fields have the same shape, and as many right-hand sides as there are a and b.
 pub fn rhs_cg_update<R: Compiled>(
     psi: &mut FieldData<R>,
     p: &mut FieldData<R>,
@@ -278,7 +279,7 @@ fn rounded<R: Real>(scalars: &[f64]) -> Vec<R> {
     scalars.iter().map(|&a| R::from_f64(a)).collect()
 }
 
-/// Reals of an outer site, of one right-hand side there, of one component, and of a task.
+/// The numbers of reals of an outer site, of one right-hand side there, of one component, and of a task.
 #[derive(Clone, Copy)]
 pub(crate) struct RhsShape {
     an_osite: usize,
@@ -288,7 +289,7 @@ pub(crate) struct RhsShape {
 }
 
 impl RhsShape {
-    /// The components of all right-hand sides as sites of their own.
+    /// The components of all right-hand sides, treated as sites.
     pub(crate) fn parts(self) -> TaskSizes {
         TaskSizes { an_osite: self.a_part, a_task: self.a_task }
     }
@@ -299,7 +300,8 @@ impl RhsShape {
     }
 }
 
-/// Two fields with right-hand sides: reals of an outer site of each, of a right-hand side and a component there, and outer sites of a task.
+/// The sizes of two fields with right-hand sides: reals of an outer site, of a right-hand side and of a component, for each field, and outer sites
+/// of a task.
 #[derive(Clone, Copy)]
 pub(crate) struct PairsShape {
     x_osite: usize,
@@ -366,7 +368,7 @@ impl<R: Real> LaneOperation<R> for RhsAxpy<'_, R> {
     }
 }
 
-/// y ← fma(a, x, y) of a task.
+/// y ← fma(a, x, y) for a task.
 struct RhsAxpyTask<'a, V: LaneVector> {
     shape: RhsShape,
     a: &'a [V::Real],
@@ -410,7 +412,7 @@ impl<R: Real> LaneOperation<R> for RhsCgUpdate<'_, R> {
     }
 }
 
-/// ψ ← fma(a, p, ψ), p ← fma(b, p, r) of a task.
+/// ψ ← fma(a, p, ψ), p ← fma(b, p, r) for a task.
 struct RhsCgUpdateTask<'a, V: LaneVector> {
     shape: RhsShape,
     a: &'a [V::Real],
@@ -445,7 +447,7 @@ pub struct RhsProducts<'a, R> {
     pub(crate) y: &'a [R],
 }
 
-/// Outer sites of which one right-hand side is gathered at a time, so that its contributions are made eight by eight.
+/// The number of outer sites for which one right-hand side is gathered at a time, so that its contributions are computed eight at a time.
 const GATHERED: usize = 8;
 
 impl<R: Real> LaneOperation<R> for RhsProducts<'_, R> {
@@ -464,7 +466,7 @@ impl<R: Real> LaneOperation<R> for RhsProducts<'_, R> {
     }
 }
 
-/// The sums of each right-hand side of a task.
+/// The sums of each right-hand side for a task.
 struct RhsProductsTask<'a, V: LaneVector> {
     shape: RhsShape,
     contributions: Contributions<V>,
@@ -520,7 +522,7 @@ impl<R: Real> LaneOperation<R> for RhsGram<'_, R> {
     }
 }
 
-/// The sums of each pair of right-hand sides of a task. A few outer sites of all right-hand sides stay in the nearest caches for all pairs.
+/// The sums of each pair of right-hand sides for a task. A few outer sites of all right-hand sides stay in the nearest caches for all pairs.
 struct GramTask<'a, V: LaneVector> {
     pairs: PairsShape,
     contributions: Contributions<V>,
@@ -574,14 +576,14 @@ impl<R: Real> LaneOperation<R> for RhsMadd<'_, R> {
     }
 }
 
-/// y_j ← madd(m_ij, x_i, y_j) of a task.
+/// y_j ← madd(m_ij, x_i, y_j) for a task.
 struct MaddTask<'a, V: LaneVector> {
     pairs: PairsShape,
     m: &'a [V::Real],
     x: &'a [V::Real],
 }
 
-/// Vectors of y that stay in registers while the right-hand sides of x pass. It divides those of a spinor and of a colour vector.
+/// The number of vectors of y that stay in registers for all right-hand sides of x. It divides those of a spinor and of a colour vector.
 const IN_REGISTERS: usize = 3;
 
 impl<V: LaneVector> Task<(usize, &mut [V::Real])> for MaddTask<'_, V> {

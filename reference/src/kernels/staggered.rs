@@ -1,4 +1,4 @@
-//! The staggered hop: `docs/arithmetic.md` §16. Its body is the CPU kernel, and what OpenCL C is written from.
+//! The staggered hop: `docs/arithmetic.md` §16. Its kernel function is the CPU kernel, and the source of the OpenCL C kernel.
 
 use super::bodies::{BodyArgument, BodyCall, CompiledBody};
 use super::colour_vectors::colour_vectors;
@@ -12,13 +12,14 @@ use crate::field::{ColourVectors, Field, FieldError};
 use crate::layout::{Direction, Leg, LegOrder, Stencil};
 use crate::links::DoubledGauge;
 
-/// Floating-point operations a colour vector: 8 products of a matrix with a vector (66), and 7 sums of vectors (6). Signs are not counted, and the
-/// links carry the factor 1/2.
+/// Floating-point operations for a colour vector: 8 products of a matrix and a vector (66), and 7 sums of vectors (6). Signs are not counted, and
+/// the links include the factor 1/2.
 pub const FLOPS_PER_VECTOR: u64 = 570;
 
-/// The hop at a site: the sum over the legs of a link times the neighbour's colour vector, times −η_μ of a forward leg, and η_μ of a backward one. η_x = 1,
-/// η_y = (−1)^x, η_z = (−1)^(x+y), η_t = (−1)^(x+y+z) (Kogut and Susskind, Phys. Rev. D 11, 395 (1975), in the form of Kawamoto and Smit, Nucl. Phys.
-/// B 192, 100 (1981)). On an odd extent the signs are not periodic.
+/// The hop at a site: the sum over the legs of a link times the neighbour's colour vector, times −η_μ for a forward leg, and η_μ for a backward one.
+///
+/// η_x = 1, η_y = (−1)^x, η_z = (−1)^(x+y), η_t = (−1)^(x+y+z) (Kogut and Susskind, Phys. Rev. D 11, 395 (1975), in the form of Kawamoto and Smit,
+/// Nucl. Phys. B 192, 100 (1981)). If an extent is odd, the signs are not periodic.
 #[inline(always)]
 pub fn staggered_hop_at<S: Site>(
     links: Links<S>,
@@ -33,7 +34,7 @@ pub fn staggered_hop_at<S: Site>(
     sum
 }
 
-/// −η_μ of a forward leg, and η_μ of a backward one.
+/// −η_μ for a forward leg, and η_μ for a backward one.
 #[inline(always)]
 pub fn sign<S: Site>(site: Coordinates<S>, leg: Leg) -> S::Real {
     let eta_is_negative = site.is_odd(&Direction::ALL[..leg.dimension()]);
@@ -41,7 +42,7 @@ pub fn sign<S: Site>(site: Coordinates<S>, leg: Leg) -> S::Real {
     S::Real::select(eta_is_negative, -sign, sign)
 }
 
-/// [`staggered_hop_at`], stored.
+/// [`staggered_hop_at`], with its result stored.
 pub struct StaggeredHop;
 
 // A static, so that it is compiled here, and not in each crate that calls it.
@@ -57,11 +58,11 @@ impl Body for StaggeredHop {
     }
 }
 
-/// out = staggered_hop(source) at the stencil's sites, of each of the colour vectors there.
+/// out = staggered_hop(source) at the stencil's sites, for each colour vector.
 ///
 /// # Errors
-/// [`FieldError::Mismatch`] unless `links` and `out` lie on the stencil's lattice and sites, and `source` on the sites of their
-/// neighbours, and has as many colour vectors a site as `out`.
+/// [`FieldError::Mismatch`] unless `links` and `out` are on the stencil's lattice and sites, `source` is on the sites of their neighbours, and
+/// `source` has as many colour vectors at a site as `out`.
 pub fn staggered_hop<R: Vectors>(
     out: &mut Field<R, ColourVectors>,
     stencil: &Stencil,

@@ -1,4 +1,4 @@
-//! How kernels that know nothing of a field but its reals divide it into tasks.
+//! Division of fields into tasks, for kernels that only know a field's reals.
 
 use num_complex::Complex;
 
@@ -8,8 +8,8 @@ use crate::layout::LaneWidth;
 use crate::real::Real;
 use crate::tasks::items_a_task;
 
-/// Reals in memory of one field, and how many of them make a part of an outer site, and a task. To vector operations and norms, a field
-/// with n parts a site is one with n times as many outer sites.
+/// The number of reals of a field in memory, of a component of an outer site, and of a task. For vector operations and norms, a field with n
+/// components at a site is one with n times as many outer sites.
 #[derive(Clone, Copy)]
 pub(crate) struct TaskSizes {
     pub an_osite: usize,
@@ -22,7 +22,7 @@ impl TaskSizes {
         Self { an_osite, a_task: items_a_task(field.osites() * field.object().parts()) * an_osite }
     }
 
-    /// Rounds what a kernel of f32 wrote into a field of these sizes.
+    /// Rounds the result of an f32 kernel in a field of these sizes.
     pub(crate) fn quantize(self, width: LaneWidth, field: &mut [Half]) {
         Half::quantize(field, self.an_osite, width.bytes() / size_of::<Complex<f32>>());
     }

@@ -1,4 +1,4 @@
-//! The precisions that all CPU kernels are compiled for.
+//! The precisions for which all CPU kernels are compiled.
 
 use super::{blas, clover, domain_wall, hop, multiply_adds, reduce, rhs};
 use crate::half::Half;

@@ -1,8 +1,7 @@
-//! The CPU kernels' vectors: which ones a lane width, a precision and the processor ask for.
+//! The vectors of the CPU kernels, by lane width, precision and processor.
 
-/// Declares the trait `Compiled` of a family: its operations as functions of each precision. They are compiled once, here, and not again in
-/// every crate that calls a kernel. Stated of each is what it does in half precision: the same in f32, and a rounding to what is stored
-/// (`docs/arithmetic.md` §12).
+/// Declares the trait `Compiled` of a family: its operations as functions for each precision. They are compiled once, here, and not again in every
+/// crate that calls a kernel. In half precision, an operation runs in f32 and rounds its result for storage (`docs/arithmetic.md` §12).
 macro_rules! compiled {
     ($(fn $run:ident($width:ident, $Operation:ident $parts:tt) $(-> $Output:ty)? $in_half:block)+) => {
         #[doc(hidden)]
@@ -44,20 +43,21 @@ use crate::tensor::{sets::Avx2, x86};
 pub(crate) trait LaneOperation<R> {
     /// Its result.
     type Output;
-    /// Runs with words made of `blocks` vectors `V` each. What computes is in a [`crate::tensor::Task`] that the vectors' instruction set runs.
+    /// Runs with words made of `blocks` vectors `V` each. The computation must be in a [`crate::tensor::Task`] that the vectors' instruction set
+    /// runs.
     fn run<V: LaneVector<Real = R>>(self, blocks: usize) -> Self::Output;
 }
 
-/// A precision in which one computes, with vectors for each lane width.
+/// A working precision, with vectors for each lane width.
 pub(crate) trait WithVectors: Real {
     /// Runs an operation with the vectors of a lane width.
     fn with_vectors<O: LaneOperation<Self>>(width: LaneWidth, operation: O) -> O::Output;
-    /// Runs an operation with native vectors; `None` where the processor has none for lanes of this width.
+    /// Runs an operation with native vectors; `None` if the processor does not have them for lanes of this width.
     fn with_native_vectors<O: LaneOperation<Self>>(width: LaneWidth, operation: O) -> Option<O::Output>;
 }
 
-/// The vectors of each set of instructions: the native ones, widest first, which take lanes as wide as they are and, in several vectors a word, wider ones;
-/// then those of what is narrower.
+/// The vectors of each instruction set. The native ones come first, the widest before the others; they support lanes of their own width, and wider
+/// lanes with several vectors for a word. Then come those for narrower lanes.
 macro_rules! with_vectors {
     ($real:ty: $($set:pat => [$($native:ty),*] $(else $other:ty $(, for 8 bytes $narrow:ty)?)?;)+) => {
         impl WithVectors for $real {
@@ -88,7 +88,7 @@ macro_rules! with_vectors {
     };
 }
 
-/// Whether words of lanes of this width are made of vectors `V`.
+/// Whether words of lanes of this width consist of vectors `V`.
 fn takes<V: LaneVector>(width: LaneWidth) -> bool {
     if V::ONE_BLOCK { width.bytes() == size_of::<V>() } else { width.bytes() >= size_of::<V>() }
 }

@@ -1,9 +1,10 @@
-//! The coordinates of sites as two small tables. A lane holds a box of sites, so a coordinate of a site is that of its outer site in the first lane plus
-//! the origin of its own lane. Counterpart: `cl/body.clh`, which reads both tables.
+//! The coordinates of sites as two small tables. A lane holds a box of sites, so a coordinate of a site is that of its outer site in the first lane
+//! plus the origin of its own lane. Counterpart: `cl/body.clh`, which reads both tables.
 
 use super::{DIMENSION_NAMES, DIMENSIONS, Lattice, LayoutError, Place, Sites};
 
-/// The coordinates of the sites of a field on `sites`, of a part those in the whole lattice: those of the site at (osite, lane) are `osites()[osite] + lanes()[lane]`, in each direction.
+/// The coordinates of the sites of a field on `sites`. For a local volume they are those in the whole lattice. The coordinates of the site at
+/// (osite, lane) are `osites()[osite] + lanes()[lane]`, in each direction.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SiteCoordinates {
     osites: Vec<[u16; DIMENSIONS]>,
@@ -17,7 +18,7 @@ impl SiteCoordinates {
     /// The coordinates of the sites of a field on `sites`.
     ///
     /// # Errors
-    /// [`LayoutError::NotRedBlack`] if `sites` is one parity of a lattice without parities; [`LayoutError::Coordinates`] of a direction that is longer
+    /// [`LayoutError::NotRedBlack`] if `sites` is one parity of a lattice without parities; [`LayoutError::Coordinates`] if an extent is greater
     /// than [`Self::MOST`].
     pub fn new(lattice: &Lattice, sites: Sites) -> Result<Self, LayoutError> {
         lattice.check(sites)?;
@@ -47,8 +48,8 @@ impl SiteCoordinates {
         Ok(Self { osites, lanes: (0..lattice.nsimd()).map(origin).collect() })
     }
 
-    /// The table `[osite]`: the coordinates of the outer site's site in the first lane. A device that stores outer sites in another order stores this
-    /// table in the same order.
+    /// The table `[osite]`: the coordinates of the outer site's site in the first lane. A device that stores outer sites in another order stores
+    /// this table in that order.
     pub fn osites(&self) -> &[[u16; DIMENSIONS]] {
         &self.osites
     }
@@ -58,7 +59,7 @@ impl SiteCoordinates {
         &self.lanes
     }
 
-    /// Two coordinates of each entry of a table in a number, the first in the low half: `first` 0 for x and y, 2 for z and t.
+    /// Packs two coordinates of each entry of a table into a number, the first in the low half: `first` is 0 for x and y, 2 for z and t.
     pub fn packed(table: &[[u16; DIMENSIONS]], first: usize) -> Vec<u32> {
         table.iter().map(|x| u32::from(x[first]) | u32::from(x[first + 1]) << 16).collect()
     }

@@ -22,7 +22,7 @@ impl Direction {
     /// All of them, x first.
     pub const ALL: [Self; 4] = [Self::X, Self::Y, Self::Z, Self::T];
 
-    /// Its place among the extents: 0 for x, 3 for t.
+    /// Its number: 0 for x, 3 for t.
     pub const fn index(self) -> usize {
         self as usize
     }

@@ -1,22 +1,22 @@
-//! Displacements: where a kernel reads that goes beyond the nearest neighbours. A displacement is a path of steps along x, then y, z and t, each to a
-//! nearest neighbour; where it ends depends on none of the choices of the layout.
+//! Displacements to sites beyond the nearest neighbours. A displacement is a path of steps along x, then y, z and t, each to a nearest neighbour.
+//! Its end does not depend on the layout.
 
 use std::fmt;
 
 use super::{DIMENSION_NAMES, DIMENSIONS, Direction, Leg};
 
-/// So many steps in each direction: up to three in one direction alone, or one in each of several (a corner).
+/// The number of steps in each direction: up to three in one direction, or one in each of several (a corner).
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Displacement([i8; DIMENSIONS]);
 
 impl Displacement {
-    /// Most steps in one direction.
+    /// The maximum number of steps in one direction.
     pub const MOST: i8 = 3;
 
-    /// So many steps along x, y, z and t; negative ones lead down.
+    /// A displacement by these steps along x, y, z and t. Negative numbers are steps down.
     ///
     /// # Panics
-    /// If it leads nowhere, takes more than three steps in a direction, or more than one in each of several: in a constant, the compiler says so.
+    /// If there are no steps, more than three in a direction, or more than one in each of several. For a constant, this is a compiler error.
     pub const fn new(steps: [i8; DIMENSIONS]) -> Self {
         let (mut directions, mut longest, mut d) = (0, 0, 0);
         while d < DIMENSIONS {
@@ -35,17 +35,17 @@ impl Displacement {
         Self(steps)
     }
 
-    /// So many steps in one direction, −3 to 3 but 0.
+    /// A displacement by `steps` steps in one direction: −3 to 3, but not 0.
     ///
     /// # Panics
-    /// As [`Self::new`].
+    /// Those of [`Self::new`].
     pub const fn along(direction: Direction, steps: i8) -> Self {
         let mut displacement = [0; DIMENSIONS];
         displacement[direction.index()] = steps;
         Self::new(displacement)
     }
 
-    /// Steps along x, y, z and t.
+    /// The steps along x, y, z and t.
     pub const fn steps(self) -> [i8; DIMENSIONS] {
         self.0
     }
@@ -74,7 +74,7 @@ impl From<Leg> for Displacement {
 }
 
 impl fmt::Display for Displacement {
-    /// `+3x`, `+x-t`.
+    /// For example `+3x` or `+x-t`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (steps, name) in self.0.into_iter().zip(DIMENSION_NAMES).filter(|(steps, _)| *steps != 0) {
             match steps {

@@ -1,5 +1,5 @@
-//! The extents of a lattice, the coordinates of its sites, and their order. Sites are numbered with x fastest, then y, z, t:
-//! this is *site order*, the order of files, golden data and random numbers. Lanes know nothing of it.
+//! The extents of a lattice, the coordinates of its sites, and their order. Sites are numbered with x fastest, then y, z, t: this is *site order*,
+//! the order of files, golden data and random numbers. It does not depend on lanes.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -19,13 +19,15 @@ pub const PLANES: [[usize; 2]; 6] = [[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2,
 /// Coordinates of a site, in sites, `[x, y, z, t]`.
 pub type Coordinate = [usize; DIMENSIONS];
 
-/// Number of sites in each direction, `[x, y, z, t]`; each at least 1, their product at most 2³¹ − 1 (stencil tables
-/// number sites with 31 bits). Of a lattice that several ranks hold, the part of one of them: where it begins in the whole, and the extents of that, are then
-/// known too, and coordinates and numbers of sites count from where the part begins, unless a name says `global`.
+/// Number of sites in each direction, `[x, y, z, t]`. Each is at least 1, and their product is at most 2³¹ − 1, because stencil tables number sites
+/// with 31 bits.
+///
+/// If ranks divide the lattice, these are the extents of one local volume, together with its origin and the extents of the whole lattice.
+/// Coordinates and numbers of sites then count from the origin, unless a name contains `global`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Extents {
     here: [usize; DIMENSIONS],
-    /// Where a part begins, and the extents of the whole.
+    /// The origin of a local volume, and the extents of the whole lattice.
     origin: [usize; DIMENSIONS],
     global: [usize; DIMENSIONS],
 }
@@ -58,11 +60,11 @@ impl Extents {
         }
     }
 
-    /// The part of these extents that begins at `origin` and has `extents`.
+    /// The local volume of these extents with this `origin` and these `extents`.
     ///
     /// # Errors
-    /// [`LayoutError::Part`] of one that begins at an odd coordinate, so that parities would be others there, or that leaves the whole;
-    /// [`LayoutError::Extents`] as [`Self::new`].
+    /// [`LayoutError::Part`] if it begins at an odd coordinate, where parities would be swapped, or is not within the whole lattice;
+    /// [`LayoutError::Extents`] as in [`Self::new`].
     pub fn part(&self, origin: Coordinate, extents: [usize; DIMENSIONS]) -> Result<Self, LayoutError> {
         let Self { here, .. } = Self::new(extents)?;
         let (whole, shown) = (self.as_array(), |x: [usize; DIMENSIONS]| x.map(|x| x.to_string()).join("."));
@@ -73,45 +75,45 @@ impl Extents {
         }
     }
 
-    /// Extents of the whole lattice of which these are a part, or of this one.
+    /// The extents of the whole lattice.
     pub fn global(&self) -> Self {
         Self { here: self.global, origin: [0; DIMENSIONS], global: self.global }
     }
 
-    /// Where a part begins in the whole.
+    /// The origin of the local volume in the whole lattice.
     pub fn origin(&self) -> Coordinate {
         self.origin
     }
 
-    /// Whether these are a part of a lattice.
+    /// Whether this is a local volume rather than a whole lattice.
     pub fn is_part(&self) -> bool {
         self.here != self.global
     }
 
-    /// Whether the lattice is cut in a direction, so that neighbours there may lie in other parts.
+    /// Whether ranks divide the lattice in a direction, so that neighbours may belong to other ranks.
     #[inline]
     pub fn is_cut(&self, dimension: usize) -> bool {
         self.here[dimension] != self.global[dimension]
     }
 
-    /// The directions in which the lattice is cut.
+    /// The directions in which ranks divide the lattice.
     pub fn cut_dimensions(&self) -> impl Iterator<Item = usize> + use<> {
         let cut: [bool; DIMENSIONS] = std::array::from_fn(|d| self.is_cut(d));
         (0..DIMENSIONS).filter(move |&d| cut[d])
     }
 
-    /// Coordinates in the whole lattice, a torus, of a site that may lie outside the part.
+    /// The coordinates in the whole lattice, a torus, of a site that may be outside the local volume.
     pub fn in_whole(&self, x: [isize; DIMENSIONS]) -> Coordinate {
         std::array::from_fn(|d| (self.origin[d] as isize + x[d]).rem_euclid(self.global[d] as isize) as usize)
     }
 
-    /// Where a site of the whole lattice lies here; `None` if it is in another part.
+    /// The coordinates here of a site of the whole lattice; `None` if it is in another local volume.
     pub fn here(&self, x: Coordinate) -> Option<Coordinate> {
         let inside = (0..DIMENSIONS).all(|d| (self.origin[d]..self.origin[d] + self.here[d]).contains(&x[d]));
         inside.then(|| std::array::from_fn(|d| x[d] - self.origin[d]))
     }
 
-    /// Number in the whole lattice of the site numbered `site` here.
+    /// The number in the whole lattice of site number `site` of this local volume.
     #[inline]
     pub fn global_site(&self, site: usize) -> u64 {
         if !self.is_part() {
@@ -146,7 +148,7 @@ impl Extents {
         x + lx * (y + ly * (z + lz * t))
     }
 
-    /// Coordinates of the site numbered `site`; the inverse of [`Self::site`].
+    /// Coordinates of site number `site`; the inverse of [`Self::site`].
     #[inline]
     pub fn coordinate(&self, site: usize) -> Coordinate {
         let [lx, ly, lz, _] = self.here;

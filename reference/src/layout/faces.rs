@@ -1,28 +1,29 @@
-//! The faces of a part of a lattice: which sites of a field the neighbouring parts read, and where a field holds those that it reads of them. Both lists
-//! are in site order, so that parts with other lanes, and in other kinds of memory, understand each other.
+//! The faces of a local volume: the sites of a field that neighbouring ranks read, and the places of its halo. Both lists are in site order, so
+//! ranks with different lane layouts and memory can exchange them.
 
 use std::ops::Range;
 
 use super::{DIMENSION_NAMES, DIMENSIONS, GhostSites, Lattice, LayoutError, Leg, Place, Reach, Sites};
 
-/// One face of fields on some sites of a part: what is read along a leg, on both sides.
+/// One face of fields on some sites of a local volume: the sites that are read along a leg, on both sides.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Face {
     /// The leg along which the sites are read.
     pub leg: Leg,
-    /// The sites that the next part against the leg reads.
+    /// The sites that the neighbouring rank against the leg reads.
     pub sent: Vec<Place>,
-    /// Where the sites of the next part along the leg are held, in the same order as that part sends them.
+    /// The places of the halo for the sites of the neighbouring rank along the leg, in the order in which that rank sends them.
     pub held: Vec<Place>,
 }
 
 impl Face {
-    /// The faces of fields on `sites` that are read so far, in the order of their directions; none of a whole lattice. Beyond [`Reach::Nearest`] those of a
-    /// direction are sent when those of the directions before have come: a corner goes from part to part with the faces that it lies at.
+    /// The faces of fields on `sites` that are read to this depth, in the order of their directions; empty for a whole lattice. Beyond
+    /// [`Reach::Nearest`], the faces of a direction must be sent after those of earlier directions have arrived. A corner then travels from rank to
+    /// rank as part of faces.
     ///
     /// # Errors
-    /// [`LayoutError::NotRedBlack`] if `sites` is one parity of a lattice without parities; [`LayoutError::Reach`] of a part that has fewer slices than are
-    /// read.
+    /// [`LayoutError::NotRedBlack`] if `sites` is one parity of a lattice without parities; [`LayoutError::Reach`] if a local volume has fewer
+    /// slices than are read.
     pub fn all(lattice: &Lattice, sites: Sites, reach: Reach) -> Result<Vec<Self>, LayoutError> {
         lattice.check(sites)?;
         let extents = lattice.extents();
@@ -57,12 +58,12 @@ impl Face {
         face
     }
 
-    /// Sites of the face.
+    /// The number of sites of the face.
     pub fn len(&self) -> usize {
         self.held.len()
     }
 
-    /// Whether it has none, as one parity of a slice of a single site.
+    /// Whether it is empty, for example for one parity of a slice with a single site.
     pub fn is_empty(&self) -> bool {
         self.held.is_empty()
     }
@@ -91,7 +92,7 @@ mod tests {
         Lattice::new(extents, Scalar::ComplexF, options).unwrap()
     }
 
-    /// Each site of every part finds what it reads, in itself or in what the neighbouring parts send.
+    /// Each site of every local volume finds what it reads, in itself or in what neighbouring ranks send.
     #[test]
     fn what_is_held_at_a_displacement_is_the_site_to_which_the_stencil_leads() {
         let whole = Extents::new([4, 8, 4, 8]).unwrap();
@@ -136,7 +137,7 @@ mod tests {
         directions == 1 || (directions > 1 && steps.iter().all(|steps| steps.abs() <= 1))
     }
 
-    /// What a field on `sites` holds at a displacement from each site from which it leads there.
+    /// Checks what a field on `sites` holds at a displacement from each site from which it can be read.
     fn find_all(part: &Lattice, sites: Sites, numbers: &[Option<usize>], displacement: Displacement) {
         let whole = part.extents().global();
         let from = if displacement.is_odd() { sites.neighbours() } else { sites };
@@ -164,7 +165,7 @@ mod tests {
         std::array::from_fn(|d| x[d] + origin[d])
     }
 
-    /// Of each part the numbers of the sites of a field on `sites`, and of those that it holds of other parts, sent direction by direction.
+    /// For each local volume, the numbers of the sites of a field on `sites` and in its halo, exchanged direction by direction.
     fn held_numbers(parts: &[Lattice], sites: Sites, reach: Reach) -> Vec<Vec<Option<usize>>> {
         let whole = parts[0].extents().global();
         let own = |part: &Lattice| {
@@ -197,7 +198,7 @@ mod tests {
         numbers
     }
 
-    /// The next part along a leg.
+    /// The neighbouring local volume along a leg.
     fn next(parts: &[Lattice], part: &Lattice, leg: Leg) -> usize {
         let (d, extents, whole) = (leg.dimension(), part.extents(), part.extents().global());
         let mut origin = extents.origin();

@@ -1,23 +1,24 @@
-//! Ghosts: outer sites behind those of a field on a part of a lattice, which hold sites of other parts. They continue the box of outer sites beyond its
-//! faces, in the directions in which ranks cut the lattice; there is one virtual node in these, so that a ghost has the lanes of the face it lies at.
+//! Ghosts: outer sites that follow those of a field on a local volume, and hold sites of other ranks (the halo). They continue the box of outer
+//! sites beyond its faces, in the directions in which ranks divide the lattice. There is only one virtual node in these directions, so a ghost has
+//! the lanes of its face.
 
 use super::{DIMENSIONS, Displacement, Extents, Lattice, Leg, Parity, Place, Sites};
 
-/// How far a field is read from a site: each includes those before it.
+/// How far from a site a field is read. Each value includes those before it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Reach {
     /// One step.
     Nearest,
-    /// One step in each of several directions.
+    /// One step in each of several directions: diagonal neighbours.
     Corners,
     /// Two steps in a direction.
     TwoSteps,
-    /// Three.
+    /// Three steps in a direction.
     ThreeSteps,
 }
 
 impl Reach {
-    /// That of a displacement.
+    /// The reach of a displacement.
     pub fn of(displacement: Displacement) -> Self {
         let steps = displacement.steps().map(i8::unsigned_abs);
         match (steps.into_iter().filter(|&steps| steps > 0).count(), steps.into_iter().max()) {
@@ -28,7 +29,7 @@ impl Reach {
         }
     }
 
-    /// Steps in one direction.
+    /// The number of steps in one direction.
     pub const fn steps(self) -> usize {
         match self {
             Self::Nearest | Self::Corners => 1,
@@ -37,37 +38,38 @@ impl Reach {
         }
     }
 
-    /// The first direction in which a part has fewer slices than others read of it.
+    /// The first direction in which a local volume has fewer slices than other ranks read of it.
     pub fn narrow(self, part: &Extents) -> Option<usize> {
         part.cut_dimensions().find(|&d| part[d] < self.steps())
     }
 }
 
-/// A coordinate of an outer site, which may lie beyond the faces of the part.
+/// The coordinates of an outer site, which may be beyond the faces of the local volume.
 pub type OuterCoordinate = [isize; DIMENSIONS];
 
-/// The outer sites of a field on a part, its own and ghosts. Their numbers depend on the extents alone: fields of both parities have the same.
+/// The outer sites of a field on a local volume, its own and ghosts. Their numbers depend only on the extents: fields of both parities have the
+/// same.
 #[derive(Clone, Debug)]
 pub struct GhostSites {
     outer: [usize; DIMENSIONS],
     cut: [bool; DIMENSIONS],
     osites: usize,
-    /// Boxes of ghosts, those of a smaller reach first.
+    /// Boxes of ghosts, in the order of their reach.
     blocks: Vec<GhostBlock>,
 }
 
-/// Ghosts on one side of the part's box.
+/// The ghosts on one side of the box of the local volume.
 #[derive(Clone, Copy, Debug)]
 struct GhostBlock {
     reach: Reach,
-    /// In each direction, by how much beyond the box: 0 within it.
+    /// In each direction, the offset of the block from the box; 0 within it.
     beyond: OuterCoordinate,
     /// Its first outer site.
     first: usize,
 }
 
 impl GhostSites {
-    /// Those of fields on `sites`; none of a whole lattice.
+    /// The outer sites of fields on `sites`; no ghosts for a whole lattice.
     pub fn new(lattice: &Lattice, sites: Sites) -> Self {
         let extents = lattice.extents();
         let mut ghosts = Self {
@@ -84,7 +86,7 @@ impl GhostSites {
         ghosts
     }
 
-    /// The sides of the box, those of a smaller reach first.
+    /// The sides of the box, in the order of their reach.
     fn sides(&self) -> Vec<(Reach, OuterCoordinate)> {
         let straight = |reach: Reach| {
             let steps = reach.steps() as isize;
@@ -107,17 +109,17 @@ impl GhostSites {
             .collect()
     }
 
-    /// Outer sites of a side.
+    /// The number of outer sites of a side.
     fn len_of(&self, beyond: OuterCoordinate) -> usize {
         (0..DIMENSIONS).filter(|&d| beyond[d] == 0).map(|d| self.outer[d]).product()
     }
 
-    /// Ghosts of fields that are read so far.
+    /// The number of ghosts of fields that are read to this depth.
     pub fn len(&self, reach: Reach) -> usize {
         self.blocks.iter().filter(|block| block.reach <= reach).map(|block| self.len_of(block.beyond)).sum()
     }
 
-    /// The outer site at a coordinate; none where no displacement leads.
+    /// The outer site at a coordinate; `None` if no displacement leads there.
     pub fn osite(&self, at: OuterCoordinate) -> Option<usize> {
         let beyond: OuterCoordinate = std::array::from_fn(|d| match (at[d], self.outer[d] as isize) {
             (x, _) if x < 0 => x,
@@ -147,8 +149,8 @@ impl GhostSites {
         })
     }
 
-    /// Where a step leads, and whether it leaves the virtual node; none where no displacement does. A field of one parity has sites 2h and 2h + 1 of a row at
-    /// the same coordinate h: `sites` are those of the field from which the step leads.
+    /// The outer site to which a step leads (`None` if no displacement leads there), and whether it leaves the virtual node. A field of one parity
+    /// has sites 2h and 2h + 1 of a row at the same coordinate h: `sites` are those of the field from which the step leads.
     pub fn step(&self, sites: Sites, from: OuterCoordinate, leg: Leg) -> (Option<usize>, bool) {
         let d = leg.dimension();
         if d == 0 && matches!(sites, Sites::Parity(parity) if stays(parity, from) == leg) {
@@ -164,7 +166,7 @@ impl GhostSites {
         (self.osite(to), leaves)
     }
 
-    /// Where a field on `sites` holds the site at a coordinate, which may lie beyond the part in directions that are cut.
+    /// The place in a field on `sites` of the site at a coordinate, which may be outside the local volume in divided directions.
     pub fn place(&self, lattice: &Lattice, sites: Sites, at: [isize; DIMENSIONS]) -> Option<Place> {
         let (mut outer, mut inside) = (at, [0; DIMENSIONS]);
         if let Sites::Parity(_) = sites {
@@ -179,7 +181,8 @@ impl GhostSites {
     }
 }
 
-/// Of the legs along x, the one that joins the sites of the two parities at a coordinate: forward from an even x, backward from an odd one. All lanes agree.
+/// The leg along x that connects the sites of the two parities at a coordinate: forward from an even x, backward from an odd one. It is the same in
+/// all lanes.
 fn stays(parity: Parity, [_, y, z, t]: OuterCoordinate) -> Leg {
     match (y + z + t + parity.index() as isize).rem_euclid(2) {
         0 => Leg::forward(0),

@@ -1,9 +1,9 @@
-//! Where the sites of one parity lie in a field on the full lattice.
+//! The sites of one parity in a field on the full lattice.
 
 use super::{Lattice, LayoutError, Parity, Place, Sites};
 
-/// For each outer site of a field of `parity` the outer site of a field on all sites that holds the same sites, in the same lanes: virtual
-/// nodes have even extents, so that a node of the half lattice is half of a node of the full one.
+/// For each outer site of a field of `parity`, the outer site of a field on all sites that holds the same sites, in the same lanes. It exists
+/// because virtual nodes have even extents: a node of the half lattice is half of a node of the full one.
 ///
 /// # Errors
 /// [`LayoutError::NotRedBlack`] if the lattice has no parities.

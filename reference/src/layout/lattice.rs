@@ -1,23 +1,23 @@
-//! A lattice laid out in lanes: where each site lies in memory. Lane `l` of an outer site holds one site of virtual node `l`, so
-//! neighbouring lanes are a whole virtual node apart (Grid's block layout, `Cartesian_base.h`). Fields of one parity use the
-//! same cut, with x halved.
+//! A lattice in lane layout: the place of each site in memory. Lane `l` of an outer site holds one site of virtual node `l`, so the sites of
+//! neighbouring lanes are a whole virtual node apart (Grid's block layout, `Cartesian_base.h`). Fields of one parity have the same lane layout, with
+//! x halved.
 
 use super::{Checkerboard, Coordinate, DIMENSION_NAMES, DIMENSIONS, Extents, LaneChoice, LaneWidth, LayoutError};
 use super::{Leg, Scalar, Sites, VirtualNodes};
 
-/// How a lattice is to be laid out.
+/// Options of a lattice's layout.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LatticeOptions {
     /// Lane width.
     pub lanes: LaneChoice,
-    /// Cut into virtual nodes, `[x, y, z, t]`; the default cut if `None`.
+    /// Lane layout, `[x, y, z, t]`; the default one if `None`.
     pub nodes: Option<[usize; DIMENSIONS]>,
-    /// Whether fields of one parity are wanted.
+    /// Whether the lattice supports fields of one parity.
     pub checkerboard: Checkerboard,
 }
 
 impl Default for LatticeOptions {
-    /// `auto` lanes, the default cut, parities.
+    /// `auto` lanes, the default lane layout, parities.
     fn default() -> Self {
         Self { lanes: LaneChoice::Auto, nodes: None, checkerboard: Checkerboard::RedBlack }
     }
@@ -32,8 +32,8 @@ pub struct Place {
     pub lane: usize,
 }
 
-/// Extents, lanes and virtual nodes of a lattice of one precision. f32 and f64 lattices of the same extents and width differ
-/// in lane count, hence in site order in memory.
+/// Extents, lanes and virtual nodes of a lattice for one precision. f32 and f64 lattices of the same extents and width have different numbers of
+/// lanes, and so different orders of sites in memory.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Lattice {
     extents: Extents,
@@ -47,8 +47,7 @@ impl Lattice {
     /// Lays out `extents` for vectors of `scalar`.
     ///
     /// # Errors
-    /// [`LayoutError`], saying what would be possible, where the lanes do not fit, or where parities are wanted and an extent
-    /// is odd.
+    /// [`LayoutError`], with the possible values, if the lanes do not fit, or if parities are requested and an extent is odd.
     pub fn new(extents: Extents, scalar: Scalar, options: LatticeOptions) -> Result<Self, LayoutError> {
         let LatticeOptions { lanes, nodes, checkerboard } = options;
         if checkerboard == Checkerboard::RedBlack
@@ -89,10 +88,10 @@ impl Lattice {
         }
     }
 
-    /// The lattice in another scalar, its lanes holding the same sites: as many lanes, of another width.
+    /// The lattice for another scalar, with the same sites in the same lanes. The width of vectors changes.
     ///
     /// # Errors
-    /// [`LayoutError`] where no vectors are that wide or narrow.
+    /// [`LayoutError`] if there is no such lane width.
     pub fn in_scalar(&self, scalar: Scalar) -> Result<Self, LayoutError> {
         let width = LaneWidth::new(self.nsimd() * scalar.bytes())?;
         let (extents, nodes, checkerboard) = (self.extents, Some(self.nodes.as_array()), self.checkerboard);
@@ -104,22 +103,22 @@ impl Lattice {
         self.extents
     }
 
-    /// Scalar of the lanes.
+    /// The scalar of the lanes.
     pub fn scalar(&self) -> Scalar {
         self.scalar
     }
 
-    /// Bytes of a vector.
+    /// The size of a vector.
     pub fn width(&self) -> LaneWidth {
         self.width
     }
 
-    /// The cut into virtual nodes.
+    /// The lane layout.
     pub fn nodes(&self) -> VirtualNodes {
         self.nodes
     }
 
-    /// Whether fields of one parity fit.
+    /// Whether fields of one parity have a layout on it.
     pub fn checkerboard(&self) -> Checkerboard {
         self.checkerboard
     }
@@ -134,10 +133,10 @@ impl Lattice {
         self.nodes.count()
     }
 
-    /// Whether fields on `sites` can lie on this lattice.
+    /// Checks that fields on `sites` have a layout on this lattice.
     ///
     /// # Errors
-    /// [`LayoutError::NotRedBlack`] if `sites` is one parity and the lattice has none.
+    /// [`LayoutError::NotRedBlack`] if `sites` is one parity and the lattice does not have parities.
     pub fn check(&self, sites: Sites) -> Result<(), LayoutError> {
         match (sites, self.checkerboard) {
             (Sites::Parity(_), Checkerboard::FullOnly) => {
@@ -161,13 +160,13 @@ impl Lattice {
         self.outer_extents(sites).iter().product()
     }
 
-    /// The lane into which a step along `leg` out of the virtual node of a lane leads, and whether it crosses the boundary of the whole lattice.
+    /// The lane to which a step along `leg` out of a lane's virtual node leads, and whether it crosses the boundary of the whole lattice.
     pub(crate) fn lane_step(&self, lane: usize, leg: Leg) -> (usize, bool) {
         let (there, crosses) = self.nodes.step(lane, leg);
         (there, crosses && self.extents.ends_at_boundary(leg))
     }
 
-    /// Where the site at `coordinate` lies in a field on `sites`; `coordinate` must be one of them.
+    /// The place of the site at `coordinate` in a field on `sites`, which must include it.
     #[inline]
     pub fn place(&self, sites: Sites, coordinate: Coordinate) -> Place {
         debug_assert!(sites.contain(coordinate));

@@ -6,20 +6,20 @@ use std::str::FromStr;
 
 use super::LayoutError;
 
-/// Outer sites a work-group (Grid's acceleratorThreads, set at run time).
+/// Outer sites of a work-group (Grid's acceleratorThreads, which is set at run time).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct AcceleratorThreads(usize);
 
 impl AcceleratorThreads {
-    /// The largest number accepted; a device may take fewer.
+    /// The largest number. A device may support fewer.
     pub const MOST: usize = 1024;
-    /// 8 outer sites a group.
+    /// 8 outer sites for a work-group.
     pub const DEFAULT: Self = Self(8);
 
-    /// A number of outer sites a group.
+    /// A number of outer sites for a work-group.
     ///
     /// # Errors
-    /// [`LayoutError::AcceleratorThreads`] for 0 and for more than [`Self::MOST`].
+    /// [`LayoutError::AcceleratorThreads`] for 0, and for more than [`Self::MOST`].
     pub fn new(threads: usize) -> Result<Self, LayoutError> {
         match threads {
             1..=Self::MOST => Ok(Self(threads)),
@@ -53,35 +53,35 @@ impl FromStr for AcceleratorThreads {
     }
 }
 
-/// How a group of a launch over parts of sites is cut. Nothing of it changes a bit of any result.
+/// The shape of a work-group of a launch over components. It does not change a bit of any result.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct PartsShape {
-    /// Work-items side by side over the parts of a site; where nobody chose, as many of the accelerator threads as there are parts for.
+    /// The number of work-items over the components of a site. The default is one for each component, limited by the accelerator threads.
     pub parts: Option<usize>,
-    /// Outer sites side by side; where nobody chose, what is left of the accelerator threads.
+    /// The number of outer sites. The default is the remaining accelerator threads.
     pub osites: Option<usize>,
-    /// Parts that one work-item takes, so that it reads what they share once; the backend's choice where nobody chose, 1 where it does not
-    /// divide the parts.
+    /// The number of components that one work-item computes (`rhs_per_work_item`), so that it reads what they share once. The default is chosen by
+    /// the backend; it is 1 if this does not divide the number of components.
     pub at_once: Option<usize>,
-    /// Parts of a launch of the hop; the others follow in launches of their own, so that what one of them reads again and again fits a cache.
-    /// The backend's choice where nobody chose, all where it does not divide the parts.
+    /// The number of components that one launch of the hop computes (`rhs_per_launch`). Further launches compute the others, so that repeatedly read
+    /// data fits a cache. The default is chosen by the backend; it is all if this does not divide the number of components.
     pub a_launch: Option<usize>,
 }
 
 impl PartsShape {
-    /// Parts that one work-item takes of `parts`.
+    /// The number of components that one work-item computes, out of `parts`.
     pub fn at_once(&self, parts: usize) -> usize {
         self.at_once.filter(|&at_once| at_once > 0 && parts.is_multiple_of(at_once)).unwrap_or(1)
     }
 }
 
-/// Global and local work sizes of a launch: dimension 0 is the lane; over sites, dimension 1 is the outer site; over parts of sites, dimension
-/// 1 is the part, and dimension 2 the outer site.
+/// Global and local work sizes of a launch. Dimension 0 is the lane. In a launch over sites, dimension 1 is the outer site. In a launch over
+/// components, dimension 1 is the component, and dimension 2 the outer site.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct LaunchGeometry {
-    /// Work-items in all, rounded up to whole groups.
+    /// The number of work-items, rounded up to whole work-groups.
     pub global: [usize; 3],
-    /// Work-items a group.
+    /// The number of work-items of a work-group.
     pub local: [usize; 3],
 }
 
@@ -92,8 +92,8 @@ impl LaunchGeometry {
         Self { global: [nsimd, whole_groups(osites, threads), 1], local: [nsimd, threads, 1] }
     }
 
-    /// One work-item for each lane and each few parts of each of `osites` outer sites. `most_osites`: what a group may have of them on the
-    /// device.
+    /// One work-item for each lane, each group of components, and each of `osites` outer sites. `most_osites`: the maximum number of outer sites of
+    /// a work-group on the device.
     pub fn over_parts(
         nsimd: usize,
         (parts, osites): (usize, usize),
@@ -110,8 +110,8 @@ impl LaunchGeometry {
         }
     }
 
-    /// The same launch in groups that a device takes: of at most `most` work-items, and of at most `most_of` in each dimension. Those `dimensions` become
-    /// smaller, the first one first, each to a divisor of what it was; others stay as they are.
+    /// The same launch in work-groups that a device supports: at most `most` work-items, and at most `most_of` in each dimension. The sizes in
+    /// `dimensions` are reduced to divisors, the first dimension first; the others do not change.
     #[must_use]
     pub fn fitted(mut self, most: usize, most_of: [usize; 3], dimensions: &[usize]) -> Self {
         for &dimension in dimensions {
@@ -129,19 +129,19 @@ impl LaunchGeometry {
         self.global.iter().zip(self.local).map(|(global, local)| global / local).product()
     }
 
-    /// Work-items a group.
+    /// The number of work-items of a work-group.
     pub fn group_size(&self) -> usize {
         self.local.iter().product()
     }
 }
 
-/// `items` rounded up to a multiple of `group`, at least one group.
+/// `items` rounded up to a multiple of `group`, at least one work-group.
 fn whole_groups(items: usize, group: usize) -> usize {
     items.div_ceil(group).max(1) * group
 }
 
-/// Work-groups of a reduction over `elements`, at most `most`. A group walks over stretches of `stretch` elements, in strides of all groups; each takes as
-/// many stretches as any other, or one less.
+/// The number of work-groups of a reduction over `elements`, at most `most`. Each work-group loops over stretches of `stretch` elements, in strides
+/// of all work-groups. The numbers of stretches of work-groups differ by at most one.
 pub fn reduction_groups(elements: usize, stretch: usize, most: usize) -> usize {
     let stretches = elements.div_ceil(stretch.max(1));
     let rounds = stretches.div_ceil(most.max(1)).max(1);

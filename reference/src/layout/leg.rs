@@ -1,5 +1,5 @@
-//! The eight legs of a nearest-neighbour stencil, and the order in which a kernel adds them up. Grid calls a leg's number a
-//! point: 0…3 are +x, +y, +z, +t, and 4…7 are −x, −y, −z, −t.
+//! The eight legs of a nearest-neighbour stencil, and the order in which a kernel adds them. Grid calls a leg's number a point: 0…3 are +x, +y, +z,
+//! +t, and 4…7 are −x, −y, −z, −t.
 
 use std::fmt;
 use std::str::FromStr;
@@ -17,7 +17,7 @@ impl Leg {
     /// The leg one step up in dimension `dimension` (0…3).
     ///
     /// # Panics
-    /// For another dimension.
+    /// If there is no such dimension.
     #[track_caller]
     pub const fn forward(dimension: usize) -> Self {
         assert!(dimension < DIMENSIONS, "a leg goes along dimension 0, 1, 2 or 3");
@@ -27,7 +27,7 @@ impl Leg {
     /// The leg one step down in dimension `dimension` (0…3).
     ///
     /// # Panics
-    /// For another dimension.
+    /// If there is no such dimension.
     #[track_caller]
     pub const fn backward(dimension: usize) -> Self {
         assert!(dimension < DIMENSIONS, "a leg goes along dimension 0, 1, 2 or 3");
@@ -39,7 +39,7 @@ impl Leg {
         (0..LEGS as u8).map(Self)
     }
 
-    /// Point number, 0…7: the leg's place in stencil tables and in a site's doubled links.
+    /// Point number, 0…7: the position of the leg in stencil tables and in a site's doubled links.
     #[inline]
     pub const fn point(self) -> usize {
         self.0 as usize
@@ -51,7 +51,7 @@ impl Leg {
         self.0 as usize % DIMENSIONS
     }
 
-    /// Whether the step goes to the larger coordinate.
+    /// Whether the step is towards larger coordinates.
     #[inline]
     pub const fn is_forward(self) -> bool {
         (self.0 as usize) < DIMENSIONS
@@ -69,7 +69,8 @@ impl Extents {
         c
     }
 
-    /// Whether a step along `leg` from the last slice in its direction crosses the boundary of the whole lattice, and not only that of the part.
+    /// Whether a step along `leg` from the last slice in its direction crosses the boundary of the whole lattice, rather than only that of the local
+    /// volume.
     #[inline]
     pub fn ends_at_boundary(&self, leg: Leg) -> bool {
         let d = leg.dimension();
@@ -107,7 +108,7 @@ impl LegOrder {
         Leg::forward(0),
     ]);
 
-    /// An order of legs.
+    /// A leg order.
     ///
     /// # Errors
     /// [`LayoutError::LegOrder`] unless each leg occurs once.
@@ -119,13 +120,14 @@ impl LegOrder {
         }
     }
 
-    /// The order that begins with a direction: +μ, the other directions upwards as they come, then all of them downwards. A kernel that is the same for
-    /// each direction takes the direction from it ([`directions`]).
+    /// The order that begins with a direction: +μ, the other directions upwards in their order, then all of them downwards. A kernel that is the
+    /// same for each direction reads the direction from the order ([`directions`]).
     pub fn beginning_with(direction: Direction) -> Self {
         Self::beginning_with_leg(Leg::forward(direction.index()))
     }
 
-    /// The order that begins with a leg: it, the other directions the same way as they come, then all of them the other way.
+    /// The order that begins with a leg: first this leg, then the other directions with the same sign in their order, then all of them with the
+    /// opposite sign.
     pub fn beginning_with_leg(first: Leg) -> Self {
         let mu = first.dimension();
         let one_way = std::iter::once(mu).chain((0..DIMENSIONS).filter(|&d| d != mu));
@@ -138,8 +140,8 @@ impl LegOrder {
         Self(legs)
     }
 
-    /// The order that begins with a plane: +μ, +ν, the other directions upwards as they come, then all of them downwards. Where both are one direction, it
-    /// is that which begins with it.
+    /// The order that begins with a plane: +μ, +ν, the other directions upwards in their order, then all of them downwards. If μ and ν are the same
+    /// direction, it is the order that begins with it.
     pub fn beginning_with_plane(mu: Direction, nu: Direction) -> Self {
         let rank = |d: usize| if d == mu.index() { 0 } else { 2 - usize::from(d == nu.index()) };
         let mut directions: [usize; DIMENSIONS] = std::array::from_fn(|d| d);
@@ -150,13 +152,13 @@ impl LegOrder {
         }))
     }
 
-    /// The legs, first added first.
+    /// The legs, in the order in which they are added.
     pub const fn legs(&self) -> [Leg; LEGS] {
         self.0
     }
 }
 
-/// The directions in the order in which their first legs come.
+/// The directions, in the order of their first legs.
 pub fn directions(legs: [Leg; LEGS]) -> [Direction; DIMENSIONS] {
     let mut directions = Direction::ALL;
     let first = |direction: &Direction| legs.iter().position(|leg| leg.dimension() == direction.index());

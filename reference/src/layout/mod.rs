@@ -1,5 +1,5 @@
-//! Geometry in integers only: extents, lanes, virtual nodes, parities, stencil tables, launches. Every number that a kernel
-//! needs about where a site lies is computed here, once, and handed to the CPU loops and to the OpenCL kernels alike.
+//! Geometry in integers only: extents, lanes, virtual nodes, parities, stencil tables, launches. Every number about the position of sites that a
+//! kernel needs is computed here, once, for the CPU kernels and the OpenCL kernels.
 
 mod coordinates;
 mod direction;

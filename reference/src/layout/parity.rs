@@ -56,7 +56,7 @@ impl FromStr for Parity {
     }
 }
 
-/// Which sites of a lattice a field lives on.
+/// The sites of a field.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Sites {
     /// All of them.
@@ -66,7 +66,7 @@ pub enum Sites {
 }
 
 impl Sites {
-    /// Where the nearest neighbours of these sites live.
+    /// The sites of their nearest neighbours.
     pub const fn neighbours(self) -> Self {
         match self {
             Self::Full => Self::Full,
@@ -83,7 +83,7 @@ impl Sites {
         }
     }
 
-    /// The same of a site that may lie outside of the part whose coordinates these are.
+    /// As [`Self::contain`], for a site that may be outside the local volume whose coordinates these are.
     pub fn contain_near(self, coordinate: [isize; DIMENSIONS]) -> bool {
         self.contain(coordinate.map(|x| x.rem_euclid(2) as usize))
     }
@@ -98,11 +98,11 @@ impl fmt::Display for Sites {
     }
 }
 
-/// Whether a lattice can hold fields of one parity.
+/// Whether a lattice supports fields of one parity.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Checkerboard {
-    /// Fields on all sites only; extents may be odd.
+    /// Only fields on all sites. Extents may be odd.
     FullOnly,
-    /// Fields of one parity too: every virtual node has even extents.
+    /// Fields of one parity as well. Every virtual node has even extents.
     RedBlack,
 }

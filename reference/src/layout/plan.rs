@@ -1,21 +1,21 @@
-//! Plans of tree sums: Grid's geometry of a block reduction, for any described device, so that the sum of a V100, an MI250X or an H200
-//! can be replayed anywhere. The order that a plan stands for is in `docs/arithmetic.md` §8.
+//! Plans of tree sums: Grid's geometry of a block reduction, for any described device. With a plan, the sum of a V100, an MI250X or an H200 can be
+//! replayed on any other device. `docs/arithmetic.md` §8 defines the order of additions of a plan.
 
 use std::fmt;
 use std::str::FromStr;
 
 use super::LayoutError;
 
-/// What the geometry of a reduction depends on, of a device.
+/// The properties of a device that determine the geometry of a reduction.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct ReductionDevice {
-    /// Threads that run in step: a warp of 32, a wavefront of 64.
+    /// The number of threads that run in step: 32 for a warp, 64 for a wavefront.
     pub warp: usize,
-    /// Most threads of a block.
+    /// The maximum number of threads of a block.
     pub max_threads: usize,
-    /// Local memory of a block, in bytes (CUDA: `sharedMemPerBlock`, not what can be opted in to).
+    /// Local memory of a block, in bytes (CUDA: `sharedMemPerBlock`, without the opt-in extension).
     pub local_bytes: usize,
-    /// Multiprocessors, or compute units.
+    /// The number of multiprocessors, or compute units.
     pub compute_units: usize,
 }
 
@@ -58,14 +58,14 @@ impl FromStr for ReductionDevice {
 }
 
 impl fmt::Display for ReductionDevice {
-    /// `warp,threads,bytes,units`
+    /// For example `32,1024,49152,132`: warp, threads, bytes, units.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { warp, max_threads, local_bytes, compute_units } = self;
         write!(f, "{warp},{max_threads},{local_bytes},{compute_units}")
     }
 }
 
-/// The shape of a tree sum: all that its bits depend on, beside the terms and their order.
+/// The shape of a tree sum: all that its bits depend on, apart from the terms and their order.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct TreePlan {
     threads: usize,
@@ -74,21 +74,21 @@ pub struct TreePlan {
 }
 
 impl TreePlan {
-    /// Most threads of a block.
+    /// The maximum number of threads of a block.
     pub const MOST_THREADS: usize = 1024;
-    /// Most blocks: what devices take in one dimension of a launch.
+    /// The maximum number of blocks: the limit of devices in one dimension of a launch.
     pub(crate) const MOST_BLOCKS: usize = (1 << 16) - 1;
 
-    /// Blocks of so many threads, in warps of 32, or all in one warp where they are fewer.
+    /// Blocks of `threads` threads, in warps of 32, or in a single warp if there are fewer.
     pub fn new(threads: usize, blocks: usize) -> Result<Self, LayoutError> {
         Self::with_warp(threads, blocks, threads.clamp(1, ReductionDevice::H200.warp))
     }
 
-    /// Blocks of so many threads, in warps of `warp`.
+    /// Blocks of `threads` threads, in warps of `warp`.
     ///
     /// # Errors
-    /// [`LayoutError::TreePlan`] unless a warp is a power of two, a block a whole number of warps and at most
-    /// [`Self::MOST_THREADS`] threads, and there are 1 to `MOST_BLOCKS` blocks.
+    /// [`LayoutError::TreePlan`] unless a warp is a power of two, a block has a whole number of warps and at most [`Self::MOST_THREADS`] threads,
+    /// and there are 1 to `MOST_BLOCKS` blocks.
     pub fn with_warp(threads: usize, blocks: usize, warp: usize) -> Result<Self, LayoutError> {
         let possible = warp.is_power_of_two()
             && threads.is_multiple_of(warp)
@@ -106,7 +106,7 @@ impl TreePlan {
         }
     }
 
-    /// Threads of a block.
+    /// The number of threads of a block.
     pub const fn threads(&self) -> usize {
         self.threads
     }
@@ -116,12 +116,12 @@ impl TreePlan {
         self.blocks
     }
 
-    /// Threads that are summed up in halves.
+    /// The number of threads of a warp, which are summed by halving.
     pub const fn warp(&self) -> usize {
         self.warp
     }
 
-    /// Warps of a block.
+    /// The number of warps of a block.
     pub const fn warps(&self) -> usize {
         self.threads / self.warp
     }
@@ -134,15 +134,16 @@ impl fmt::Display for TreePlan {
     }
 }
 
-/// Grid's `getNumBlocksAndThreads` (`Lattice_reduction_gpu.h`): one warp a block, doubled while twice the objects of a block stay below
-/// its local memory and within its threads; blocks are the next power of two of the compute units. The number of elements plays no part.
+/// Grid's `getNumBlocksAndThreads` (`Lattice_reduction_gpu.h`). A block starts with one warp, and is doubled while twice the objects of a block stay
+/// below its local memory and within its threads. The number of blocks is the next power of two of the compute units. The number of elements plays
+/// no part.
 ///
 /// `object_bytes` is the size of what each thread keeps in local memory: 16 for a complex double (norms, inner products), 192 for a
 /// spinor or a bundle of twelve words.
 ///
 /// # Errors
-/// [`LayoutError::ReductionObject`] where not even one warp's objects fit: Grid then sums bundles of words.
-/// [`LayoutError::TreePlan`] for a device that no plan describes.
+/// [`LayoutError::ReductionObject`] if not even the objects of one warp fit: Grid then sums bundles of words. [`LayoutError::TreePlan`] for a device
+/// that does not have a plan.
 pub fn get_num_blocks_and_threads(object_bytes: usize, device: &ReductionDevice) -> Result<TreePlan, LayoutError> {
     let ReductionDevice { warp, max_threads, local_bytes, compute_units } = *device;
     let fits = |threads: usize| threads.checked_mul(object_bytes).is_some_and(|bytes| bytes <= local_bytes);

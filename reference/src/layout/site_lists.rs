@@ -1,8 +1,8 @@
-//! Fields in site order, and lists of what they hold at some of the sites: those of one parity, say.
+//! Fields in site order, and lists of site objects at some of the sites, for example those of one parity.
 
 use super::{Extents, Sites};
 
-/// The site objects of a field in site order, of `words` words each, at `sites` only.
+/// The site objects at `sites` of a field in site order, with `words` words each.
 pub fn gather<T: Copy>(extents: Extents, sites: Sites, words: usize, field: &[T]) -> Vec<T> {
     let objects = field.chunks_exact(words).enumerate();
     objects

@@ -1,8 +1,8 @@
-//! The slices of a lattice across one direction, as kernels walk them: which outer sites and which lanes make each.
+//! The slices of a lattice across one direction, as kernels loop over them: the outer sites and the lanes of each slice.
 //!
-//! An outer site's lanes lie whole virtual nodes apart, so in the slice direction they are at coordinates c, c + C, c + 2C, … where C is
-//! the extent of a virtual node. Outer sites with the same c form class c; lanes with the same number of virtual nodes before them form a
-//! lane group; slice c + C·g is class c in the lanes of group g.
+//! The sites of an outer site's lanes are whole virtual nodes apart. So in the slice direction they are at coordinates c, c + C, c + 2C, …, where C
+//! is the extent of a virtual node. Outer sites with the same c form class c. Lanes with the same number of virtual nodes before them form a lane
+//! group. Slice c + C·g is class c in the lanes of group g.
 
 use super::{Direction, Lattice, LayoutError, Place, Sites};
 
@@ -19,7 +19,7 @@ impl Slices {
     /// The slices of `sites` across `direction`.
     ///
     /// # Errors
-    /// [`LayoutError::NotRedBlack`] if `sites` is one parity and the lattice has none.
+    /// [`LayoutError::NotRedBlack`] if `sites` is one parity and the lattice does not have parities.
     pub fn new(lattice: &Lattice, sites: Sites, direction: Direction) -> Result<Self, LayoutError> {
         lattice.check(sites)?;
         let d = direction.index();
@@ -46,7 +46,7 @@ impl Slices {
         self.classes
     }
 
-    /// The outer sites of a class, in ascending order; all classes have equally many.
+    /// The outer sites of a class, in ascending order. All classes have the same number of them.
     pub(crate) fn osites_of(&self, class: usize) -> &[u32] {
         let a_class = self.osites_a_class();
         &self.osites[class * a_class..][..a_class]
@@ -63,17 +63,17 @@ impl Slices {
         (self.osites_of(slice % self.classes), &self.lanes[slice / self.classes * a_group..][..a_group])
     }
 
-    /// Outer sites of a class.
+    /// The number of outer sites of a class.
     pub fn osites_a_class(&self) -> usize {
         self.osites.len() / self.classes
     }
 
-    /// The lanes, group by group, ascending in each; slice s has those of group s / classes.
+    /// The lanes, group by group, in ascending order within each. Slice s has those of group s / classes.
     pub fn lanes(&self) -> &[u32] {
         &self.lanes
     }
 
-    /// Lanes of a group: a power of two.
+    /// The number of lanes of a group, a power of two.
     pub fn lanes_a_group(&self) -> usize {
         self.lanes.len() * self.classes / self.extent
     }

@@ -1,14 +1,15 @@
-//! Tables of nearest neighbours. A neighbour is an outer site, and, where the step leaves the virtual node, another lane: the next
-//! or the previous virtual node in that dimension. That is one rotation of lanes for each of the eight legs, the same for every outer
-//! site at the edge. (Grid's XOR masks are this rotation where no dimension is cut into more than two.)
-//! In directions in which ranks cut the lattice a neighbour in another part lies in one of the outer sites behind those of the field
+//! Tables of nearest neighbours. A neighbour is an outer site and, if the step leaves the virtual node, another lane: that of the next or the
+//! previous virtual node in that dimension. This is one rotation of lanes for each of the eight legs, the same for every outer site at the edge. (If
+//! no dimension is divided into more than two virtual nodes, this rotation is Grid's XOR mask.)
+//!
+//! In directions in which ranks divide the lattice, a neighbour on another rank is one of the outer sites that follow those of the field
 //! ([`GhostSites`]), in the same lane.
 
 use std::sync::OnceLock;
 
 use super::{GhostSites, LEGS, Lattice, LayoutError, Leg, Place, Reach, Sites};
 
-/// Where the neighbour of an outer site lies.
+/// The neighbour of an outer site.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Neighbour {
     /// The neighbour's outer site, in a field on [`Sites::neighbours`].
@@ -23,10 +24,10 @@ pub struct Stencil {
     lattice: Lattice,
     sites: Sites,
     osites: usize,
-    /// Of these, and of ghosts, from which displacements lead on.
+    /// The neighbours of these sites, and of ghosts through which displacements lead.
     neighbours: Vec<u32>,
     lane_steps: Vec<u32>,
-    /// The stencil on the sites of the neighbours, if they are others; made when it is asked for.
+    /// The stencil on the sites of the neighbours, if they are different. It is created when it is first used.
     of_neighbours: OnceLock<Box<Stencil>>,
 }
 
@@ -40,11 +41,11 @@ impl PartialEq for Stencil {
 impl Eq for Stencil {}
 
 impl Stencil {
-    /// The bit beside an osite in [`Self::neighbours`] that marks a step out of the virtual node, and the bit beside a lane in
-    /// [`Self::lane_steps`] that marks a step across the lattice's boundary.
+    /// The bit in an entry of [`Self::neighbours`] that marks a step out of the virtual node, and the bit in an entry of [`Self::lane_steps`] that
+    /// marks a step across the lattice's boundary.
     pub const MARK: u32 = 1 << 31;
 
-    /// The stencil that gives values on `sites` from values on [`Sites::neighbours`].
+    /// The stencil that computes values on `sites` from values on [`Sites::neighbours`].
     ///
     /// # Errors
     /// [`LayoutError::NotRedBlack`] if `sites` is one parity of a lattice without parities; [`LayoutError::OutOfMemory`].
@@ -79,7 +80,7 @@ impl Stencil {
         &self.lattice
     }
 
-    /// The sites whose neighbours these are.
+    /// The sites that have these neighbours.
     pub fn sites(&self) -> Sites {
         self.sites
     }
@@ -89,14 +90,14 @@ impl Stencil {
         self.osites
     }
 
-    /// The table `[osite * 8 + point]`: the neighbour's osite, with [`Self::MARK`] where the step leaves the virtual node. On a part of a lattice the rows of
-    /// ghosts follow ([`GhostSites`]).
+    /// The table `[osite * 8 + point]`: the neighbour's osite, with [`Self::MARK`] if the step leaves the virtual node. On a local volume, the rows
+    /// of ghosts follow ([`GhostSites`]).
     pub fn neighbours(&self) -> &[u32] {
         &self.neighbours
     }
 
-    /// The table `[point * nsimd + lane]`, for steps that leave the virtual node: the lane in which the neighbour's value lies,
-    /// with [`Self::MARK`] where the step crosses the boundary of the lattice.
+    /// The table `[point * nsimd + lane]`, for steps that leave the virtual node: the lane of the neighbour's value, with [`Self::MARK`] if the step
+    /// crosses the boundary of the lattice.
     pub fn lane_steps(&self) -> &[u32] {
         &self.lane_steps
     }
@@ -108,7 +109,7 @@ impl Stencil {
         Neighbour { osite: (entry & !Self::MARK) as usize, edge: entry & Self::MARK != 0 }
     }
 
-    /// The stencil on [`Sites::neighbours`]: of all sites, this one.
+    /// The stencil on [`Sites::neighbours`]. For all sites, it is this one.
     pub(crate) fn of_neighbours(&self) -> Result<&Self, LayoutError> {
         if self.sites == Sites::Full {
             return Ok(self);
@@ -120,7 +121,7 @@ impl Stencil {
         Ok(self.of_neighbours.get_or_init(|| made))
     }
 
-    /// Where the neighbour of the site at `place` along `leg` lies, and whether the step crosses the lattice's boundary.
+    /// The place of the neighbour along `leg` of the site at `place`, and whether the step crosses the lattice's boundary.
     pub fn follow(&self, place: Place, leg: Leg) -> (Place, bool) {
         let Neighbour { osite, edge } = self.neighbour(place.osite, leg);
         if !edge {

@@ -1,6 +1,6 @@
-//! Orders of outer sites by blocks: the lattice of outer sites is cut into blocks of equal extents, which divide it; the sites of one block
-//! follow each other, and blocks and the sites of each are in lexicographic order, x fastest. A launch may visit outer sites in such an order,
-//! and a device may store them in one. Counterpart: `cl/traversal.clh`.
+//! Orders of outer sites by blocks. The lattice of outer sites is divided into blocks of equal extents. The sites of a block are consecutive.
+//! Blocks, and the sites of each, are in lexicographic order, x fastest. A launch may visit outer sites in such an order, and a device may store
+//! them in one. Counterpart: `cl/traversal.clh`.
 
 use super::DIMENSIONS;
 
@@ -12,13 +12,13 @@ pub struct BlockOrder {
 }
 
 impl BlockOrder {
-    /// Blocks of so many outer sites in each direction; extents that do not divide those of the lattice are made smaller until they do.
+    /// Blocks with these extents. Extents that do not divide those of the lattice are reduced until they do.
     pub fn of_extents(outer: [usize; DIMENSIONS], extents: [usize; DIMENSIONS]) -> Self {
         let outer = outer.map(|extent| extent.max(1));
         Self { outer, block: std::array::from_fn(|mu| largest_divisor(outer[mu], extents[mu])) }
     }
 
-    /// So many blocks in each direction; numbers that do not divide the extents of the lattice are made smaller until they do.
+    /// The order with these numbers of blocks in each direction. Numbers that do not divide the extents of the lattice are reduced until they do.
     pub fn of_numbers(outer: [usize; DIMENSIONS], numbers: [usize; DIMENSIONS]) -> Self {
         let outer = outer.map(|extent| extent.max(1));
         Self { outer, block: std::array::from_fn(|mu| outer[mu] / largest_divisor(outer[mu], numbers[mu])) }
@@ -39,14 +39,14 @@ impl BlockOrder {
         self.outer.iter().product()
     }
 
-    /// Whether it is the lexicographic order of the whole lattice: a block is whole in the faster directions, and one site thick in those slower
-    /// than the first in which the lattice is cut.
+    /// Whether it is the lexicographic order of the whole lattice. That is so if blocks are whole in the faster directions, and one site thick in
+    /// those slower than the first in which the lattice is divided.
     pub fn is_lexicographic(&self) -> bool {
         let first_cut = (0..DIMENSIONS).find(|&mu| self.block[mu] < self.outer[mu]).unwrap_or(DIMENSIONS);
         self.block.iter().skip(first_cut + 1).all(|&extent| extent == 1)
     }
 
-    /// The outer site, by its lexicographic number, at a place of the order; places beyond the lattice stay there.
+    /// The outer site, by its lexicographic number, at a place of the order. Places beyond the lattice are returned as they are.
     pub fn osite_at(&self, place: usize) -> usize {
         let volume: usize = self.block.iter().product();
         let (mut inside, mut block) = (place % volume, place / volume);

@@ -1,21 +1,20 @@
-//! The cut of a lattice into virtual nodes, one a lane: Grid's simd_layout.
+//! The lane layout: the division of a lattice into virtual nodes, one for each lane (Grid's simd_layout).
 
 use std::cmp::Reverse;
 use std::fmt;
 
 use super::{Checkerboard, DIMENSION_NAMES, DIMENSIONS, Extents, LayoutError, Leg};
 
-/// Number of virtual nodes in each dimension, `[x, y, z, t]`; all powers of two, since lane counts are.
+/// Number of virtual nodes in each dimension, `[x, y, z, t]`. All are powers of two, since the numbers of lanes are.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct VirtualNodes([usize; DIMENSIONS]);
 
 impl VirtualNodes {
-    /// The cut of `extents` into `nsimd` virtual nodes that is taken by default: as even as possible, and in the later
-    /// dimensions first. Where no dimension needs more than two, this is Grid's `GridDefaultSimd` (a factor of two in t,
-    /// then z, y, x).
+    /// The default division of `extents` into `nsimd` virtual nodes: as even as possible, and in the later dimensions first. If no dimension needs
+    /// more than two, this is Grid's `GridDefaultSimd` (a factor of two in t, then z, y, x).
     ///
     /// # Errors
-    /// [`LayoutError::Split`] if there is none; it names the largest number of virtual nodes that fits.
+    /// [`LayoutError::Split`] if there is none; it has the largest number of virtual nodes that fits.
     pub fn fit(extents: Extents, nsimd: usize, checkerboard: Checkerboard) -> Result<Self, LayoutError> {
         Self::find(extents, nsimd, checkerboard, Self::even_and_late).ok_or_else(|| {
             let most = std::iter::successors(Some(nsimd / 2), |n| Some(n / 2))
@@ -36,8 +35,9 @@ impl VirtualNodes {
         })
     }
 
-    /// The same with as few as can be in t, then in z; in y one, or two where rows have fewer than 32 sites (docs/performance.md). A row of outer sites along x is
-    /// short then, and a work-group has several rows side by side, which share neighbours in y.
+    /// As [`Self::fit`], with as few virtual nodes as possible in t, then in z; in y one, or two if rows have fewer than 32 sites
+    /// (docs/performance.md). A row of outer sites along x is then short, and a work-group has several rows side by side, which share neighbours in
+    /// y.
     pub(crate) fn fit_in_space(
         extents: Extents,
         nsimd: usize,
@@ -48,7 +48,7 @@ impl VirtualNodes {
         Self::find(extents, nsimd, checkerboard, in_space).map_or_else(|| Self::fit(extents, nsimd, checkerboard), Ok)
     }
 
-    /// The larger, the less even.
+    /// A measure of how uneven the numbers are: larger is less even.
     fn even(mut nodes: [usize; DIMENSIONS]) -> [usize; DIMENSIONS] {
         nodes.sort_unstable_by_key(|&n| Reverse(n));
         nodes
@@ -58,7 +58,7 @@ impl VirtualNodes {
         (Self::even([x, y, z, t]), Reverse([t, z, y, x]))
     }
 
-    /// The cut that comes first in an order.
+    /// The division that comes first in an order.
     fn find<O: Ord>(
         extents: Extents,
         nsimd: usize,
@@ -72,11 +72,11 @@ impl VirtualNodes {
         cuts.filter(|nodes| nodes.check(extents, checkerboard).is_ok()).min_by_key(|nodes| order(nodes.0))
     }
 
-    /// An explicit cut.
+    /// An explicit lane layout.
     ///
     /// # Errors
-    /// [`LayoutError::Nodes`] if the product is not `nsimd`; [`LayoutError::Cut`] if an extent does not divide (for a
-    /// red-black lattice: into even parts).
+    /// [`LayoutError::Nodes`] if the product is not `nsimd`; [`LayoutError::Cut`] if an extent is not a multiple (for a red-black lattice: an even
+    /// multiple).
     pub fn explicit(
         nodes: [usize; DIMENSIONS],
         extents: Extents,

@@ -1,11 +1,11 @@
-//! Lane widths, and how many scalars a vector of that width holds (Grid's Nsimd).
+//! Lane widths, and the number of scalars in a vector of that width (Grid's Nsimd).
 
 use std::fmt;
 use std::str::FromStr;
 
 use super::{DIMENSIONS, LayoutError};
 
-/// The scalars that Grid's vectors are made of.
+/// The scalars of Grid's vectors.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Scalar {
     /// f32.
@@ -48,7 +48,7 @@ impl LaneWidth {
     pub const ALL: [Self; 6] = [Self(8), Self(16), Self(32), Self(64), Self(128), Self(256)];
     /// 64 bytes.
     pub const DEFAULT: Self = Self(64);
-    /// 128 bytes, which suit GPUs: on an H200 nearly every kernel is faster than at 64.
+    /// 128 bytes, the best width for GPUs: on an H200 nearly every kernel is faster than at 64.
     pub const OF_GPUS: Self = Self(128);
 
     /// A width in bytes.
@@ -67,7 +67,7 @@ impl LaneWidth {
     /// Number of `scalar`s in one vector: Grid's Nsimd.
     ///
     /// # Errors
-    /// [`LayoutError::Narrow`] if not even one fits.
+    /// [`LayoutError::Narrow`] if not even one scalar fits.
     pub const fn nsimd(self, scalar: Scalar) -> Result<usize, LayoutError> {
         match self.0 / scalar.bytes() {
             0 => Err(LayoutError::Narrow { width: self.0, scalar: scalar.name(), needed: scalar.bytes() }),
@@ -90,25 +90,25 @@ impl FromStr for LaneWidth {
     }
 }
 
-/// A lane width, or a cut into lanes, or the choice of one: `--lanes BYTES|X.Y.Z.T|auto`.
+/// A lane width, a lane layout, or `auto`: `--lanes BYTES|X.Y.Z.T|auto`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum LaneChoice {
-    /// The largest width up to 64 bytes that fits the lattice; a backend takes another in its place where that suits it.
+    /// The largest width up to 64 bytes that fits the lattice. A backend may replace it by a width that suits it.
     #[default]
     Auto,
     /// The largest width up to this one that fits the lattice.
     UpTo(LaneWidth),
-    /// The same, with as few lanes in time as the lattice allows: of several spinors a site, work-groups of a GPU that march in time then find neighbours in
-    /// the nearest cache.
+    /// As [`Self::UpTo`], with as few lanes in time as the lattice allows. With several spinors at a site, work-groups of a GPU that advance in time
+    /// then find neighbours in the nearest cache.
     InSpace(LaneWidth),
-    /// This width, or an error.
+    /// This width, or an error if it does not fit.
     Width(LaneWidth),
-    /// So many lanes in x, y, z and t, or an error.
+    /// These numbers of lanes in x, y, z and t, or an error if they do not fit.
     Cut([usize; DIMENSIONS]),
 }
 
 impl LaneChoice {
-    /// What GPUs take for [`Self::Auto`].
+    /// What GPUs use for [`Self::Auto`].
     pub const OF_GPUS: Self = Self::InSpace(LaneWidth::OF_GPUS);
 }
 

@@ -1,13 +1,13 @@
-//! The eight reals of an SU(3) link (`docs/arithmetic.md` §5): what the host computes, in f64, so that kernels can rebuild the link without
-//! trigonometry. Row 0 is a unit vector of ℂ³, a point of a 5-sphere, and is stored by stereographic projection; row 1 is then a point of a
+//! The eight reals of an SU(3) link (`docs/arithmetic.md` §5). The host computes them, in f64, so that kernels can rebuild the link without
+//! trigonometry. Row 0 is a unit vector of ℂ³, a point of a 5-sphere, and is stored by stereographic projection. Row 1 is then a point of a
 //! 3-sphere, and is stored by that of half its angle. Counterpart: `tensor/su3.rs`, which rebuilds.
 
 use num_complex::Complex;
 
 type LinkRow = [Complex<f64>; 3];
 
-/// Largest max |U U† − 1| and |det U − 1| of a link that eight reals can stand for: what is rebuilt is in SU(3), and as far from such a link. As for
-/// links that were read from 32 bits.
+/// The largest max |U U† − 1| and |det U − 1| of a link that can be stored as eight reals. The rebuilt link is in SU(3), and differs from the
+/// original by as much. The limit is that of links that were read in f32.
 pub(super) const SU3_TOLERANCE: f64 = crate::gauge::SU3_TOLERANCE;
 
 /// The four words that stand for the SU(3) matrix with the first rows `a` and `b`: (v1, v2, (x, z1), (z2, z3)).
@@ -27,7 +27,7 @@ pub(super) fn encode(a: LinkRow, b: LinkRow) -> [Complex<f64>; 4] {
     [v1, v2, Complex::new(x, z1), Complex::new(z2, z3)]
 }
 
-/// tan(θ/4) · q / |q| of the direction (q0, q), where θ is its angle to (1, 0, 0, 0).
+/// tan(θ/4) · q / |q| for the direction (q0, q), where θ is its angle to (1, 0, 0, 0).
 fn quarter_angle(q0: f64, q: [f64; 3]) -> [f64; 3] {
     let squared = q[0].mul_add(q[0], q[1].mul_add(q[1], q[2] * q[2]));
     let (sine, length) = (squared.sqrt(), q0.mul_add(q0, squared).sqrt());

@@ -1,4 +1,4 @@
-//! Doubled links that lead three steps far (`docs/arithmetic.md` §25), from long links.
+//! Doubled links of three steps (`docs/arithmetic.md` §25), from long links.
 
 use num_complex::Complex;
 
@@ -11,12 +11,13 @@ use crate::real::Real;
 /// Steps of a long link.
 const STEPS: isize = 3;
 
-/// The doubled long links of the sites `sites`, as 18 reals: that of a forward leg is the site's own, that of a backward one the Hermitian conjugate of the one that
-/// begins three steps before; rounded to `R`, times −1/2, times the phase of each crossing of the boundary. `long`: the link of a site in a direction, row by row; of a
-/// part of a lattice the site may lie before the part.
+/// The doubled long links of `sites`, as 18 reals. For a forward leg it is the site's own long link, for a backward leg the Hermitian conjugate of
+/// the one that begins three steps before. They are rounded to `R`, times −1/2, times the phase of each crossing of the boundary. `long` returns the
+/// link of a site in a direction, row by row; for a local volume, the site may be before it.
 ///
 /// # Errors
-/// [`FieldError`] if the lattice's precision differs, it has no parities and `sites` is one, or links are to be stored as fewer reals.
+/// [`FieldError`] if the lattice's precision differs, if `sites` is one parity and the lattice does not have parities, or if links should be stored
+/// as fewer reals.
 pub fn double_long<R: Real>(
     long: impl Fn(NearCoordinate, usize) -> [Complex<f64>; LINK_WORDS] + Sync,
     lattice: Lattice,

@@ -1,4 +1,4 @@
-//! How links are stored, and the boundary phases that are folded into them (`docs/arithmetic.md` §5).
+//! How links are stored, and the boundary phases that they include (`docs/arithmetic.md` §5).
 
 use std::f64::consts::PI;
 use std::fmt;
@@ -10,25 +10,25 @@ use thiserror::Error;
 use crate::layout::{DIMENSIONS, Leg};
 use crate::real::Real;
 
-/// How many reals of a link are stored. This is part of an operator's definition: what is rebuilt has other bits.
+/// The number of reals of a link that are stored. It is part of an operator's definition: rebuilt links have different bits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum LinkFormat {
     /// All three rows: 18 reals.
     #[default]
     Full,
-    /// Two rows, 12 reals; the third is rebuilt as −2 · phase · conj(row 0 × row 1) from the stored rows.
+    /// Two rows: 12 reals. The third is rebuilt as −2 · phase · conj(row 0 × row 1) from the stored rows.
     TwoRows,
-    /// 8 reals that stand for an SU(3) matrix, from which all of it is rebuilt; −1/2 and the phase multiply it then.
+    /// 8 reals of an SU(3) matrix, from which all of it is rebuilt. It is then multiplied by −1/2 and the phase.
     Eight,
 }
 
 impl LinkFormat {
     /// All formats.
     pub const ALL: [Self; 3] = [Self::Full, Self::TwoRows, Self::Eight];
-    /// Those that take any matrices: 8 reals stand for SU(3) matrices only.
+    /// The formats for arbitrary matrices. 8 reals can only store SU(3) matrices.
     pub const OF_ANY_MATRICES: [Self; 2] = [Self::Full, Self::TwoRows];
 
-    /// Stored reals a link.
+    /// The number of reals that are stored for a link.
     pub const fn reals(self) -> usize {
         match self {
             Self::Full => 18,
@@ -37,27 +37,25 @@ impl LinkFormat {
         }
     }
 
-    /// Stored complex words a link.
+    /// The number of complex words that are stored for a link.
     pub const fn words(self) -> usize {
         self.reals() / 2
     }
 }
 
-/// What a user asked for that does not exist. Messages are fragments.
+/// A request for links or phases that do not exist. Messages are fragments.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[allow(missing_docs, reason = "the messages name the fields")]
 #[non_exhaustive]
 pub enum LinkError {
-    #[error("no links of '{reals}' reals: use 18 (full), 12 (two rows) or 8 (an SU(3) matrix)")]
+    #[error("invalid reconstruct '{reals}': expected 18 (full), 12 (two rows) or 8 (an SU(3) matrix)")]
     Format { reals: String },
     #[error(
         "invalid boundary phases '{phases}': expected four with commas between, for x,y,z,t, each 1, -1, 0 (fixed), or an angle in units of π, as in 1,1,1,-1 or \
          0.25pi,0,pi/3,-1"
     )]
     Boundary { phases: String },
-    #[error(
-        "boundary phases {boundary} need links of 18 reals: those of {reals} are rebuilt with phases 1, -1 or 0 only"
-    )]
+    #[error("boundary phases {boundary} need reconstruct 18: reconstruct {reals} supports only the phases 1, -1 and 0")]
     Twisted { boundary: BoundaryPhases, reals: usize },
 }
 
@@ -79,7 +77,7 @@ impl FromStr for LinkFormat {
     }
 }
 
-/// What a link that leaves the lattice is multiplied by; one that leads backward across the boundary by the conjugate.
+/// The factor of a link that crosses the boundary forward. A link that crosses it backward has the complex conjugate.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Phase {
     /// +1.
@@ -87,7 +85,7 @@ pub enum Phase {
     Periodic,
     /// −1.
     Antiperiodic,
-    /// 0: the first and the last slice do not know each other.
+    /// 0: the first and the last slice are not connected.
     Fixed,
     /// e^{iθ} with another θ: ψ(x + L) = e^{iθ} ψ(x).
     Twisted(Angle),
@@ -96,12 +94,12 @@ pub enum Phase {
 /// An angle θ with −π < θ < π, and not 0.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Angle {
-    /// Those of θ/π: floating-point numbers have no `Eq`.
+    /// The bits of θ/π, because floating-point numbers do not implement `Eq`.
     bits: u64,
 }
 
 impl Phase {
-    /// e^{iθ} of θ/π, which is reduced to −1 < θ/π ≤ 1; `None` if it is not finite.
+    /// e^{iθ} for an angle θ/π, which is reduced to −1 < θ/π ≤ 1; `None` if it is not finite.
     pub fn of_angle(in_pi: f64) -> Option<Self> {
         // Each step is exact.
         let remainder = in_pi % 2.0;
@@ -118,7 +116,7 @@ impl Phase {
         }
     }
 
-    /// e^{iθ} of a complex number of modulus 1, or 0; `None` of another. Angles below 1e-15 π are 0: the number does not say more.
+    /// e^{iθ} for a complex number of modulus 1, or 0; `None` for other numbers. Angles below 1e-15 π become 0, since they are within rounding.
     pub fn of_number(z: Complex<f64>) -> Option<Self> {
         let angle = libm::atan2(z.im, z.re) / PI;
         match libm::hypot(z.re, z.im) {
@@ -128,7 +126,7 @@ impl Phase {
         }
     }
 
-    /// Those of the angle; all are set of a fixed boundary.
+    /// The bits of the angle. For a fixed boundary, all are set.
     const fn bits(self) -> u64 {
         match self {
             Self::Periodic => 0,
@@ -148,12 +146,12 @@ impl Phase {
         }
     }
 
-    /// θ/π, from −1 (not included) to 1; 0 of a fixed boundary.
+    /// θ/π, from −1 (exclusive) to 1; 0 for a fixed boundary.
     pub fn angle(self) -> f64 {
         if self == Self::Fixed { 0.0 } else { f64::from_bits(self.bits()) }
     }
 
-    /// The phase of `crossings` steps across the boundary, negative ones backward: 1 of none.
+    /// The phase of `crossings` steps across the boundary; 1 for none. Negative numbers are steps backward.
     #[must_use]
     pub fn of_crossings(self, crossings: isize) -> Self {
         match self {
@@ -164,14 +162,14 @@ impl Phase {
         }
     }
 
-    /// That of a step along `leg`.
+    /// The phase of a step along `leg`.
     #[must_use]
     pub fn of_leg(self, leg: Leg, crosses: bool) -> Self {
         let crossings = isize::from(crosses);
         self.of_crossings(if leg.is_forward() { crossings } else { -crossings })
     }
 
-    /// φ z; of e^{iθ} in f64, each operation rounded, and then rounded to `R`.
+    /// φ z. For a twisted phase, it is computed in f64, with each operation rounded, and then rounded to `R`.
     pub fn times<R: Real>(self, z: Complex<R>) -> Complex<R> {
         match self {
             Self::Periodic => z,
@@ -187,7 +185,8 @@ impl Phase {
     }
 }
 
-/// e^{iπa}, |a| ≤ 1, with the sine and cosine of the `libm` crate, which are the same on every machine: of arguments up to π/4, so that multiples of ½ are exact.
+/// e^{iπa}, |a| ≤ 1, with the sine and cosine of the `libm` crate, which are the same on every machine. Their arguments are at most π/4, so that
+/// multiples of ½ are exact.
 pub fn cis_pi(a: f64) -> Complex<f64> {
     let size = a.abs();
     // The differences are exact.
@@ -213,7 +212,7 @@ impl fmt::Display for Phase {
     }
 }
 
-/// θ/π of `0.25pi`, `-pi`, `pi/3` or `2pi/3`; not finite for a division by 0.
+/// θ/π of text such as `0.25pi`, `-pi`, `pi/3` or `2pi/3`; not finite if it divides by 0.
 fn angle(text: &str) -> Option<f64> {
     let (factor, divisor) = text.split_once("pi")?;
     let factor = match factor.trim_end() {
@@ -242,10 +241,10 @@ impl FromStr for Phase {
     }
 }
 
-/// A fermion's boundary phases in each direction.
+/// The boundary phases of a fermion in each direction.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct BoundaryPhases {
-    /// [`Phase::bits`] of each, which take half of the room.
+    /// [`Phase::bits`] of each, which take half the memory.
     bits: [u64; DIMENSIONS],
 }
 
@@ -266,12 +265,12 @@ impl BoundaryPhases {
         self.bits.map(Phase::of_bits)
     }
 
-    /// Antiperiodic in the directions marked, periodic in the others, `[x, y, z, t]`.
+    /// Antiperiodic in the marked directions, periodic in the others, `[x, y, z, t]`.
     pub fn antiperiodic(directions: [bool; DIMENSIONS]) -> Self {
         Self::new(directions.map(|marked| if marked { Phase::Antiperiodic } else { Phase::Periodic }))
     }
 
-    /// These, with another phase of `dimension`.
+    /// The same phases, with another one for `dimension`.
     #[must_use]
     pub const fn with(mut self, dimension: usize, phase: Phase) -> Self {
         self.bits[dimension] = phase.bits();
@@ -290,7 +289,7 @@ impl BoundaryPhases {
         matches!(self.phase(dimension), Phase::Antiperiodic)
     }
 
-    /// Refuses links that are rebuilt from fewer reals where a phase is neither 1, −1 nor 0.
+    /// Refuses gauge compression if a phase is neither 1, −1 nor 0.
     pub fn require_links(self, format: LinkFormat) -> Result<(), LinkError> {
         let is_twisted = self.phases().iter().any(|phase| matches!(phase, Phase::Twisted(_)));
         match is_twisted && format != LinkFormat::Full {
@@ -299,7 +298,7 @@ impl BoundaryPhases {
         }
     }
 
-    /// Those of what is made of `count` quarks.
+    /// The phases of an object that consists of `count` quarks.
     #[must_use]
     pub fn of_quarks(self, count: isize) -> Self {
         Self::new(self.phases().map(|phase| phase.of_crossings(count)))
@@ -315,7 +314,7 @@ impl BoundaryPhases {
         (0..DIMENSIONS).map(|d| u32::from(self.phase(d) == Phase::Fixed) << d).sum()
     }
 
-    /// What kernels that rebuild links are told: [`Self::mask`], and `fixed_mask` in the four bits above.
+    /// The masks for kernels that rebuild links: [`Self::mask`], with `fixed_mask` in the four bits above.
     pub fn kernel_masks(&self) -> u32 {
         self.mask() | self.fixed_mask() << DIMENSIONS
     }
@@ -337,7 +336,7 @@ impl fmt::Debug for BoundaryPhases {
 impl FromStr for BoundaryPhases {
     type Err = LinkError;
 
-    /// Reads `1,1,1,-1`; 0 stands for a fixed boundary, and 0.25pi for e^{iπ/4}.
+    /// Parses `1,1,1,-1`; 0 stands for a fixed boundary, and 0.25pi for e^{iπ/4}.
     fn from_str(text: &str) -> Result<Self, LinkError> {
         let phases: Result<Vec<Phase>, LinkError> = text.split(',').map(str::parse).collect();
         let phases = phases.ok().and_then(|phases| phases.try_into().ok());

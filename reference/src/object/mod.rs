@@ -1,4 +1,4 @@
-//! What a field holds at each site: a list of complex words, by type ([`Spinors`], [`Gauge`], …) or known at run time only ([`Object`]).
+//! The site objects of fields: lists of complex words, known by type ([`Spinors`], [`Gauge`], …) or only at run time ([`Object`]).
 
 mod link_format;
 
@@ -8,7 +8,7 @@ use crate::layout::{LEGS, Reach};
 
 pub use link_format::{Angle, BoundaryPhases, LinkError, LinkFormat, Phase, cis_pi};
 
-/// A site object known at run time: what kernels and backends see of a field.
+/// A site object that is known at run time, as kernels and backends use it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Object {
     /// [`ComplexNumber`].
@@ -21,9 +21,9 @@ pub enum Object {
     Gauge,
     /// [`Propagator`].
     Propagator,
-    /// [`Spinors`], so many a site.
+    /// [`Spinors`], with their number.
     Spinors(usize),
-    /// [`ColourVectors`], so many a site.
+    /// [`ColourVectors`], with their number.
     ColourVectors(usize),
     /// [`FieldStrength`].
     FieldStrength,
@@ -31,12 +31,12 @@ pub enum Object {
     CloverBlocks,
     /// [`DoubledGauge`].
     DoubledGauge(DoubledGauge),
-    /// [`Words`], so many.
+    /// [`Words`], with their number.
     Words(usize),
 }
 
 impl Object {
-    /// Number of complex words a site.
+    /// Number of complex words at a site.
     pub const fn words(self) -> usize {
         match self {
             Self::ComplexNumber => ComplexNumber::WORDS,
@@ -53,8 +53,8 @@ impl Object {
         }
     }
 
-    /// Equal components that the words of a site fall into, one after the other: the spinors of a five-dimensional fermion, say. Each makes a
-    /// contribution of its own to a sum over sites.
+    /// The number of equal components of a site, for example the spinors of a five-dimensional fermion. Each component makes its own contribution to
+    /// a sum over sites.
     pub const fn parts(self) -> usize {
         match self {
             Self::Spinors(count) | Self::ColourVectors(count) => count,
@@ -72,7 +72,7 @@ impl Object {
         }
     }
 
-    /// What one calls it: "spinor".
+    /// Its name: "spinor".
     pub fn name(self) -> &'static str {
         match self {
             Self::ComplexNumber | Self::Words(ComplexNumber::WORDS) => "complex",
@@ -91,7 +91,7 @@ impl Object {
         }
     }
 
-    /// How far kernels read it at other sites, on parts of a lattice; none of links, of which each site has its own, and of what is made of them.
+    /// How far from a site kernels read it on local volumes; `None` for links and objects made of links, since each site has its own.
     pub const fn reach(self) -> Option<Reach> {
         match self {
             Self::Gauge | Self::DoubledGauge(_) | Self::FieldStrength | Self::CloverBlocks => None,
@@ -100,7 +100,7 @@ impl Object {
         }
     }
 
-    /// The same object with so many components a site; `None` where their number is fixed.
+    /// The object with `parts` components at a site; `None` if their number is fixed.
     pub const fn with_parts(self, parts: usize) -> Option<Self> {
         match self {
             Self::Spinors(_) => Some(Self::Spinors(parts)),
@@ -110,22 +110,22 @@ impl Object {
     }
 }
 
-/// What a field holds at each site, as a type.
+/// The object of a field at each site, as a type.
 pub trait SiteObject: Copy + Eq + fmt::Debug + Send + Sync + 'static {
-    /// The same, known at run time.
+    /// The object, known at run time.
     fn object(&self) -> Object;
-    /// From what is known at run time; `None` if that is another one.
+    /// The type from an object known at run time; `None` if it is a different one.
     fn of(object: Object) -> Option<Self>;
 
-    /// Number of complex words a site.
+    /// Number of complex words at a site.
     fn words(&self) -> usize {
         self.object().words()
     }
-    /// What one calls it: "spinor".
+    /// Its name: "spinor".
     fn name(&self) -> &'static str {
         self.object().name()
     }
-    /// Equal components of a site ([`Object::parts`]).
+    /// The number of equal components of a site ([`Object::parts`]).
     fn parts(&self) -> usize {
         self.object().parts()
     }
@@ -142,7 +142,7 @@ impl SiteObject for Object {
 
 /// An object of several equal components.
 pub trait Repeated: SiteObject {
-    /// So many of them.
+    /// The object with `count` components.
     fn repeated(count: usize) -> Self;
 }
 
@@ -153,7 +153,7 @@ macro_rules! site_objects {
         pub struct $object;
 
         impl $object {
-            /// Complex words a site.
+            /// Complex words at a site.
             pub const WORDS: usize = $words;
         }
 
@@ -179,26 +179,26 @@ site_objects! {
     Gauge, 36;
     /// A spin-colour matrix, word ((s1·4 + s2)·3 + c1)·3 + c2: sink spin, source spin, sink colour, source colour.
     Propagator, 144;
-    /// Field strengths F_μν of the six planes xy, xz, xt, yz, yt, zt, a component each: word 9·plane + 3·row + column.
+    /// Field strengths F_μν of the six planes xy, xz, xt, yz, yt, zt, one component for each: word 9·plane + 3·row + column.
     FieldStrength, 54;
-    /// Two Hermitian 6×6 blocks, a component each: block b acts on spins 2b and 2b + 1, row i = 3·(spin mod 2) + colour. Of the 18 words of a
-    /// block, 0 to 2 hold the six diagonal elements, two real numbers a word; the others hold the strict upper triangle row by row, element
-    /// i < j in word 3 + [`CloverBlocks::upper`].
+    /// Two Hermitian 6×6 blocks, one component for each. Block b acts on spins 2b and 2b + 1, with row i = 3·(spin mod 2) + colour. Of the 18 words
+    /// of a block, 0 to 2 hold the six diagonal elements, two real numbers in a word. The others hold the strict upper triangle row by row: element
+    /// i < j is in word 3 + [`CloverBlocks::upper`].
     CloverBlocks, 36;
 }
 
 impl FieldStrength {
-    /// Components of a site: planes.
+    /// The number of components of a site: planes.
     pub(crate) const PARTS: usize = 6;
 }
 
 impl CloverBlocks {
-    /// Components of a site: blocks.
+    /// The number of components of a site: blocks.
     pub(crate) const PARTS: usize = 2;
     /// Complex words of one block.
     pub(crate) const BLOCK_WORDS: usize = Self::WORDS / Self::PARTS;
 
-    /// The place of element (i, j), i < j < 6, in the strict upper triangle: Grid's order.
+    /// The position of element (i, j), i < j < 6, in the strict upper triangle: Grid's order.
     #[inline]
     pub const fn upper(i: usize, j: usize) -> usize {
         15 - (6 - i) * (5 - i) / 2 + j - i - 1
@@ -212,17 +212,17 @@ macro_rules! repeated_objects {
         pub struct $object(usize);
 
         impl $object {
-            /// Complex words of one of them.
+            /// Complex words of one component.
             pub const WORDS: usize = $words;
-            /// One a site.
+            /// One at each site.
             pub const ONE: Self = Self(1);
 
-            /// So many a site.
+            /// `count` at each site.
             pub const fn new(count: usize) -> Self {
                 Self(count)
             }
 
-            /// How many a site.
+            /// The number at each site.
             pub const fn count(self) -> usize {
                 self.0
             }
@@ -249,14 +249,14 @@ macro_rules! repeated_objects {
 }
 
 repeated_objects! {
-    /// Spinors, each of four spins times three colours: word 12·k + 3·spin + colour. One a site is a fermion field; Ls a site are a
-    /// five-dimensional one, with Grid's bytes (s fastest); N a site are N right-hand sides.
+    /// Spinors, each of four spins times three colours: word 12·k + 3·spin + colour. One at each site is a fermion field. Ls at each site are a
+    /// five-dimensional one, with Grid's bytes (s fastest). N at each site are N right-hand sides.
     Spinors, 12;
     /// Vectors of three colours: word 3·k + colour.
     ColourVectors, 3;
 }
 
-/// An object known at run time only by its number of complex words: what the last axes of an array hold, say.
+/// An object that is known only by its number of complex words, at run time: for example the last axes of an array.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Words(pub usize);
 
@@ -272,13 +272,14 @@ impl SiteObject for Words {
     }
 }
 
-/// Eight links a site: word (point · words a link) + 3·row + column; with 8 reals, words v1, v2, (x, z1), (z2, z3) of `docs/arithmetic.md`
-/// §5. The phases are folded into them, but not into 8 reals, and remembered, since nothing can be rebuilt without them.
+/// Eight links at a site: word (point · words of a link) + 3·row + column. With 8 reals, the words are v1, v2, (x, z1), (z2, z3) of
+/// `docs/arithmetic.md` §5. Links include the phases, except for those of 8 reals. The phases are stored here as well, because links cannot be
+/// rebuilt without them.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct DoubledGauge {
-    /// Reals stored a link.
+    /// The number of reals that are stored for a link.
     pub format: LinkFormat,
-    /// The boundary phases folded in.
+    /// The boundary phases of the links.
     pub boundary: BoundaryPhases,
 }
 

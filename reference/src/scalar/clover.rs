@@ -1,4 +1,5 @@
-//! §13: field strength, clover term, its inverse, and the operator, in plain loops. Field strengths are lists of 54 words a site, blocks of 36.
+//! §13 in the scalar reference: field strength, clover term, its inverse, and the operator. Field strengths are lists of 54 words for a site, blocks
+//! of 36.
 
 use num_complex::Complex;
 
@@ -16,7 +17,7 @@ const BLOCK_WORDS: usize = 18;
 const ROWS: usize = 6;
 
 type ScalarMatrix = [[Complex<f64>; COLOURS]; COLOURS];
-/// All 36 elements; of those below the diagonal none is used.
+/// All 36 elements. Those below the diagonal are not used.
 type Block6 = [[Complex<f64>; ROWS]; ROWS];
 
 fn to_f64<R: Real>(a: Complex<R>) -> Complex<f64> {
@@ -45,7 +46,7 @@ fn hermitian_conjugate(a: &ScalarMatrix) -> ScalarMatrix {
     c
 }
 
-/// Where element (i, j), i < j, of a block lies among its 18 words: after three words of the diagonal, row by row.
+/// The position of element (i, j), i < j, among the 18 words of a block: after three words of the diagonal, row by row.
 fn word_of(i: usize, j: usize) -> usize {
     let rows_before: usize = (0..i).map(|row| ROWS - 1 - row).sum();
     3 + rows_before + (j - i - 1)
@@ -146,7 +147,7 @@ impl ScalarClover<'_> {
         result
     }
 
-    /// The clover term of field strengths.
+    /// The clover term of these field strengths.
     pub fn term<R: Real>(&self, strength: &[Complex<R>]) -> Vec<Complex<R>> {
         let (dm, c_s, c_t) = (4.0 + self.mass, self.csw_r / 2.0, self.csw_t / 2.0);
         let mut result = vec![Complex::default(); strength.len() / STRENGTH_WORDS * CLOVER_WORDS];
@@ -180,7 +181,7 @@ impl ScalarClover<'_> {
         result
     }
 
-    /// C ψ and the hop of ψ together: M ψ or M† ψ.
+    /// M ψ or M† ψ: C ψ plus the hop of ψ.
     pub fn m<R: Real>(&self, psi: &[Complex<R>], dagger: Dagger) -> Vec<Complex<R>> {
         let mut result = clover_apply(&self.term(&self.field_strength()), psi);
         axpy(1.0, &self.wilson.hop(psi, Sites::Full, dagger), &mut result);
@@ -202,7 +203,7 @@ impl ScalarClover<'_> {
     }
 }
 
-/// The inverse of blocks, and the pivots of both blocks of each site.
+/// The inverse of the blocks, and the pivots of both blocks of each site.
 pub fn clover_inverse<R: Real>(term: &[Complex<R>]) -> (Vec<Complex<R>>, Vec<Complex<R>>) {
     let mut inverse = vec![Complex::default(); term.len()];
     let mut pivots = Vec::with_capacity(term.len() / CLOVER_WORDS);
@@ -268,7 +269,7 @@ fn inverse_of_block(c: &Block6) -> (Block6, f64) {
     (inverse, pivot)
 }
 
-/// Blocks times spinors, one or several a site.
+/// Blocks times spinors, with one or several spinors at a site.
 pub fn clover_apply<R: Real>(blocks: &[Complex<R>], x: &[Complex<R>]) -> Vec<Complex<R>> {
     let mut result = Vec::with_capacity(x.len());
     let halves_a_site = x.len() / ROWS / (blocks.len() / CLOVER_WORDS);

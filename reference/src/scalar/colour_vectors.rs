@@ -1,5 +1,5 @@
-//! What the operators on colour vectors share in plain loops. A field of n colour vectors a site is a slice in site order over the whole
-//! lattice: word 3n · site + 3k + colour.
+//! Code that operators on colour vectors share in the scalar reference. A field with n colour vectors at a site is a slice in site order over the
+//! whole lattice: word 3n · site + 3k + colour.
 
 use num_complex::Complex;
 
@@ -8,7 +8,7 @@ use crate::layout::{Coordinate, Leg, Sites};
 use crate::real::Real;
 
 impl ScalarWilson<'_> {
-    /// The sum over the legs of `term(leg, x, product)` at the sites x of `sites`, zero elsewhere; the product is V_ℓ(x) times a colour vector of
+    /// The sum over the legs of `term(leg, x, product)` at the sites x in `sites`; zero elsewhere. The product is V_ℓ(x) times a colour vector of
     /// the neighbour x + ℓ.
     pub(super) fn colour_hop<R: Real>(
         &self,

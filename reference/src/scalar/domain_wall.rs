@@ -1,6 +1,6 @@
-//! §14, what acts along the fifth dimension: plain loops over columns of ls spinors. A field is a list of spinors, s fastest, of any number of
-//! columns: word 12 · (ls · column + s) + 3 · spin + colour. Only the tables of coefficients come from elsewhere
-//! (`kernels/domain_wall/matrix.rs`); §14 says what is in them.
+//! §14 in the scalar reference: matrices along the fifth dimension, as loops over fermions of ls spinors. A field is a list of spinors, s fastest,
+//! of any number of fermions: word 12 · (ls · fermion + s) + 3 · spin + colour. Only the tables of coefficients come from elsewhere
+//! (`kernels/domain_wall/matrix.rs`); §14 defines their contents.
 
 use num_complex::Complex;
 
@@ -10,7 +10,7 @@ use crate::kernels::hop::Dagger;
 use crate::layout::Sites;
 use crate::real::Real;
 
-/// The site of the ring that chirality + or − reads beside s.
+/// The neighbour of s on the ring that chirality + or − reads.
 fn neighbour(s: usize, ls: usize, plus: bool, dagger: Dagger) -> usize {
     let down = plus == (dagger == Dagger::No);
     match (down, s) {
@@ -21,7 +21,7 @@ fn neighbour(s: usize, ls: usize, plus: bool, dagger: Dagger) -> usize {
     }
 }
 
-/// matrix · x of each column, or matrix · x + z with a tridiagonal matrix.
+/// matrix · x for each fermion, or matrix · x + z with a tridiagonal matrix.
 pub fn s_multiply<R: Real>(matrix: &SMatrix, x: &[Complex<R>], z: Option<&[Complex<R>]>) -> Vec<Complex<R>> {
     let (ls, dagger) = (matrix.ls(), matrix.dagger());
     let table: Vec<R> = matrix.table().iter().map(|&coefficient| R::from_f64(coefficient)).collect();
@@ -78,12 +78,12 @@ pub fn s_multiply<R: Real>(matrix: &SMatrix, x: &[Complex<R>], z: Option<&[Compl
 pub struct ScalarDomainWall<'a> {
     /// The four-dimensional hop.
     pub wilson: ScalarWilson<'a>,
-    /// What acts along s.
+    /// The matrices along s.
     pub coefficients: MobiusCoefficients,
 }
 
 impl ScalarDomainWall<'_> {
-    /// M ψ or M† ψ, of each column of a site.
+    /// M ψ or M† ψ, for each fermion of a site.
     pub fn m<R: Real>(&self, psi: &[Complex<R>], dagger: Dagger) -> Vec<Complex<R>> {
         let (input, walls) = (self.coefficients.input(), self.coefficients.walls());
         let dw = |psi: &[Complex<R>]| {

@@ -1,4 +1,5 @@
-//! Functions of real numbers made of canonical operations (`docs/arithmetic.md` §23 and §27), and uniform random numbers of sites, in plain loops.
+//! Functions of real numbers from canonical operations (`docs/arithmetic.md` §23 and §27), and uniform random numbers of sites, in the scalar
+//! reference.
 
 use crate::layout::Coordinate;
 use crate::random::{bits_at, uniform_of_bits};
@@ -8,14 +9,14 @@ fn number<R: Real>(x: f64) -> R {
     R::from_f64(x)
 }
 
-/// Σ cₖ xᵏ, the last coefficient first.
+/// Σ cₖ xᵏ, starting with the last coefficient.
 fn horner<R: Real>(x: R, coefficients: impl DoubleEndedIterator<Item = f64>) -> R {
     let mut downwards = coefficients.rev().map(number::<R>);
     let last = downwards.next().unwrap_or_else(|| number(0.0));
     downwards.fold(last, |sum, coefficient| sum.fused(x, coefficient))
 }
 
-/// The correctly rounded square root: of an f32 it is the root in f64, rounded.
+/// The correctly rounded square root. For f32 it is the root in f64, rounded.
 pub fn sqrt<R: Real>(x: R) -> R {
     number(x.to_f64().sqrt())
 }
@@ -47,12 +48,12 @@ fn factorial(n: i32) -> f64 {
     (1..=n).map(f64::from).product()
 }
 
-/// 1 or −1 by turns.
+/// 1 for even k, −1 for odd k.
 fn sign(k: i32) -> f64 {
     if k % 2 == 0 { 1.0 } else { -1.0 }
 }
 
-/// x less n times the sum of these parts, each product with the difference rounded once.
+/// x minus n times the sum of these parts. Each product is subtracted with one rounding.
 fn less_multiple<R: Real>(x: R, n: f64, parts: &[f64]) -> R {
     // The multiple of 0 is −0, so that −0 stays what it is.
     let minus_n = number::<R>(-(n + 0.0));
@@ -128,7 +129,7 @@ pub fn cos_sin_2pi<R: Real>(x: R) -> [R; 2] {
     [if left { c } else { -c }, if opposite < number(0.0) { s } else { -s }]
 }
 
-/// Four uniform random numbers of a site: of a key, an event and a draw.
+/// Four uniform random numbers of a site, from a key, an event and a draw.
 pub fn uniform<R: Real>(x: Coordinate, key: [R; 3], event: R, draw: R) -> [R; 4] {
     let numbers = [key[0], key[1], key[2], event, draw].map(|number| number.to_f64());
     bits_at(x.map(|x| x as u16), numbers).map(uniform_of_bits)
@@ -138,7 +139,7 @@ pub fn uniform<R: Real>(x: Coordinate, key: [R; 3], event: R, draw: R) -> [R; 4]
 mod tests {
     use super::*;
 
-    /// Uniform numbers of all sizes from 2⁻³³ to 1.
+    /// Uniform numbers of all magnitudes from 2⁻³³ to 1.
     fn samples() -> impl Iterator<Item = f64> {
         (0..200_000u32).map(|k| {
             let bits = k.wrapping_mul(2_654_435_761);
@@ -162,7 +163,7 @@ mod tests {
         assert_eq!(ln(1.0), 0.0);
     }
 
-    /// Numbers of all sizes, bit patterns spread evenly, and hard ones.
+    /// Numbers of all magnitudes, with evenly spread bit patterns, and hard cases.
     fn numbers_of_all_sizes() -> impl Iterator<Item = f64> {
         let hard = [0.0, f64::from_bits(1), f64::MIN_POSITIVE, 1.0, f64::MAX, f64::INFINITY, f64::NAN];
         let singles = [f32::from_bits(1), f32::MIN_POSITIVE, f32::MAX].map(f64::from);
@@ -171,7 +172,7 @@ mod tests {
         spread.chain(near_one).chain(hard).chain(singles).flat_map(|x| [x, -x])
     }
 
-    /// The worst relative errors in f64 and f32, in units of the rounding. Numbers that are no normal ones are to be as precise as they can be.
+    /// The largest relative errors in f64 and f32, in units of the rounding. Results that are not normal numbers must be as precise as possible.
     fn worst_errors(
         inputs: impl Iterator<Item = f64>,
         of_double: impl Fn(f64) -> f64,

@@ -4,7 +4,7 @@ use super::heat_bath::{conjugate, updated};
 use super::{Link, matrix_adjoint};
 use crate::real::Real;
 
-/// The gauge transformation of a site, turned in its subgroups towards the largest Re tr g `sum`, `omega` times as far.
+/// Updates the gauge transformation of a site: each SU(2) subgroup maximises Re tr g `sum`, overrelaxed by `omega`.
 pub fn relaxed<R: Real>(g: &Link<R>, sum: &Link<R>, omega: R) -> Link<R> {
     let (one, square) = (R::from_f64(1.0), omega * omega);
     updated(g, &matrix_adjoint(sum), |q, _, _| {

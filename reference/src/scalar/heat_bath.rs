@@ -7,7 +7,7 @@ use super::{Link, madd, matrix_adjoint, matrix_times_matrix, mul, real_times};
 use crate::layout::Coordinate;
 use crate::real::Real;
 
-/// How often a number is tried to be drawn in a subgroup.
+/// The maximum number of trials in a subgroup.
 const ATTEMPTS: u32 = 5;
 const DRAWS: u32 = 8;
 
@@ -27,7 +27,7 @@ pub(super) fn conjugate<R: Real>([a, x, y, z]: QuaternionWords<R>) -> Quaternion
     [a, -x, -y, -z]
 }
 
-/// The link after steps in its subgroups: each is given the unit quaternion, its length and the number of the subgroup.
+/// The link after a step in each subgroup. A step receives the unit quaternion, its length and the number of the subgroup.
 pub(super) fn updated<R: Real>(
     u: &Link<R>,
     staples: &Link<R>,
@@ -64,7 +64,7 @@ fn special_unitary<R: Real>(u: Link<R>) -> Link<R> {
     [first, second, [cross(1, 2), cross(2, 0), cross(0, 1)]]
 }
 
-/// A link drawn anew: `coupling` is 2β/3, `x` its site in the whole lattice, `key` and `event` are whole numbers.
+/// Heat bath of a link: `coupling` is 2β/3, `x` its site in the whole lattice; `key` and `event` are integers.
 pub fn heat_bath<R: Real>(
     u: &Link<R>,
     staples: &Link<R>,
@@ -93,7 +93,7 @@ pub fn heat_bath<R: Real>(
     })
 }
 
-/// A link reflected, with the same energy.
+/// Overrelaxation of a link: a reflection with the same energy.
 pub fn overrelaxation<R: Real>(u: &Link<R>, staples: &Link<R>) -> Link<R> {
     updated(u, staples, |q, _, _| Some(product(conjugate(q), conjugate(q))))
 }

@@ -1,5 +1,5 @@
-//! HISQ fermions in plain loops (`docs/arithmetic.md` §25): fat and long links of a configuration, and the hop over both. Fields are as
-//! `colour_vectors.rs` has them.
+//! HISQ fermions in the scalar reference (`docs/arithmetic.md` §25): fat and long links of a configuration, and the hop with both. Fields are as in
+//! `colour_vectors.rs`.
 
 use num_complex::Complex;
 
@@ -39,7 +39,7 @@ struct Weights {
     three: f64,
     five: f64,
     seven: f64,
-    /// Of the staples of staples in one plane.
+    /// The weight of the staples of staples in one plane.
     twice: f64,
 }
 
@@ -51,7 +51,7 @@ fn displaced(extents: Extents, x: Coordinate, steps: &[(usize, isize)]) -> usize
     extents.site(there)
 }
 
-/// §20: `y` plus c times both staples of `q`, a field of links of direction mu, across nu, at all sites.
+/// §20: `y` plus c times both staples of `q`, a field of links in direction mu, across nu, at all sites.
 fn with_staples(
     extents: Extents,
     y: ColourMatrices,
@@ -96,7 +96,7 @@ fn smeared(extents: Extents, links: &[ColourMatrices], weights: &Weights) -> Vec
 /// §25: the fat and the long links of a configuration, in f64.
 ///
 /// # Errors
-/// None that occurs: the numbers of links are right.
+/// Never: the numbers of links are right.
 pub fn hisq_links(configuration: &Configuration, epsilon: f64) -> Result<[Configuration; 2], GaugeError> {
     let extents = configuration.extents();
     let of_direction = |d: usize| -> ColourMatrices {
@@ -126,8 +126,8 @@ pub fn hisq_links(configuration: &Configuration, epsilon: f64) -> Result<[Config
     Ok([joined(&fat)?, joined(&long)?])
 }
 
-/// §25: the term of a hop at a site: the sum over the legs of the product with the fat link, then that with the long one, each with the sign of
-/// §16; the first assigns.
+/// §25: the term of a hop at a site. It is the sum over the legs of the product with the fat link, then of the product with the long link, each with
+/// the sign of §16. The first term is assigned rather than added.
 pub fn hisq_hop_at<R: Real>(
     x: Coordinate,
     legs: [Leg; 8],
@@ -142,7 +142,7 @@ pub fn hisq_hop_at<R: Real>(
     terms.fold(first, |sum, term| std::array::from_fn(|c| sum[c] + term[c]))
 }
 
-/// The HISQ operator on fat and long links: all that its bits depend on, but the mass.
+/// The HISQ operator with fat and long links: all that its bits depend on, except for the mass.
 #[derive(Clone, Copy, Debug)]
 pub struct ScalarHisq<'a> {
     /// Fat and long links, in f64.
@@ -174,10 +174,10 @@ impl ScalarHisq<'_> {
         u.map(|row| row.map(|u| phase.times(real_times(R::from_f64(-0.5), complex(u.re, u.im)))))
     }
 
-    /// §25: hisq_hop at `sites` (zero elsewhere), of a ψ of `vectors` colour vectors a site.
+    /// §25: hisq_hop at `sites` (zero elsewhere), of a ψ with `vectors` colour vectors at a site.
     ///
     /// # Panics
-    /// If `psi` has not 3 · `vectors` words for each site of the lattice.
+    /// If `psi` does not have 3 · `vectors` words for each site of the lattice.
     pub fn hop<R: Real>(&self, psi: &[Complex<R>], vectors: usize, sites: Sites) -> Vec<Complex<R>> {
         let extents = self.links[0].extents();
         let mut result = vec![complex(0.0, 0.0); psi.len()];
@@ -200,10 +200,10 @@ impl ScalarHisq<'_> {
         result
     }
 
-    /// §25: D ψ, of `vectors` colour vectors a site.
+    /// §25: D ψ, with `vectors` colour vectors at a site.
     ///
     /// # Panics
-    /// As [`Self::hop`].
+    /// Those of [`Self::hop`].
     pub fn apply<R: Real>(&self, psi: &[Complex<R>], vectors: usize, mass: f64) -> Vec<Complex<R>> {
         let mut result = self.hop(psi, vectors, Sites::Full);
         super::axpy(mass, psi, &mut result);

@@ -1,4 +1,4 @@
-//! Doubled links in plain loops (`docs/arithmetic.md` §5): what is stored of them, and what is rebuilt.
+//! Doubled links in the scalar reference (`docs/arithmetic.md` §5): the stored words, and rebuilding.
 
 use num_complex::Complex;
 
@@ -39,7 +39,7 @@ impl ScalarWilson<'_> {
         }
     }
 
-    /// §5: what is stored of the doubled link, in 9, 6 or 4 words.
+    /// §5: the stored words of the doubled link: 9, 6 or 4.
     pub fn stored_words<R: Real>(&self, x: Coordinate, leg: Leg) -> Vec<Complex<R>> {
         let extents = self.configuration.extents();
         let (there, crosses) = step(extents, x, leg);
@@ -62,7 +62,7 @@ impl ScalarWilson<'_> {
     }
 }
 
-/// The third row of 12-real links, and of 8-real ones.
+/// The third row for reconstruct 12 and 8.
 fn with_third_row<R: Real>(r0: Colour<R>, r1: Colour<R>, phase: f64) -> Link<R> {
     let f = R::from_f64(-2.0 * phase);
     let mut r2 = Colour::<R>::default();
@@ -73,7 +73,7 @@ fn with_third_row<R: Real>(r0: Colour<R>, r1: Colour<R>, phase: f64) -> Link<R> 
     [r0, r1, r2]
 }
 
-/// 8-real links, what is stored: (v1, v2, (x, z1), (z2, z3)) of the matrix with the rows a and b.
+/// Reconstruct 8: the stored words (v1, v2, (x, z1), (z2, z3)) of the matrix with the rows a and b.
 fn eight_reals(a: Colour<f64>, b: Colour<f64>) -> [Complex<f64>; 4] {
     let sign = if a[0].re < 0.0 { -1.0 } else { 1.0 };
     let n = 1.0 / (1.0 + sign * a[0].re);
@@ -102,7 +102,7 @@ fn eight_reals(a: Colour<f64>, b: Colour<f64>) -> [Complex<f64>; 4] {
     [v1, v2, Complex::new(x, z[0]), Complex::new(z[1], z[2])]
 }
 
-/// 8-real links, what is rebuilt: rows 0 and 1.
+/// Reconstruct 8: the rebuilt rows 0 and 1.
 fn two_rows_of_eight_reals<R: Real>([v1, v2, xz, zz]: [Complex<R>; 4], phase: f64) -> [Colour<R>; 2] {
     let real = R::from_f64;
     let (one, two, f) = (real(1.0), real(2.0), real(-0.5 * phase));

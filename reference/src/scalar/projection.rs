@@ -1,4 +1,4 @@
-//! The unitary factor of a matrix's polar decomposition in plain loops (`docs/arithmetic.md` §22).
+//! The unitary factor of a matrix's polar decomposition, in the scalar reference (`docs/arithmetic.md` §22).
 
 use num_complex::Complex;
 
@@ -6,7 +6,7 @@ use super::functions::sqrt;
 use super::{Link, madd, mul, real_times};
 use crate::real::Real;
 
-/// Turns of the iteration for the unitary factor.
+/// The number of iterations for the unitary factor.
 const UNITARY_TURNS: usize = 20;
 
 /// §22: the conjugates of the cofactors of a matrix, and its determinant.

@@ -1,4 +1,4 @@
-//! Staggered fermions in plain loops (`docs/arithmetic.md` §16), on fields as `colour_vectors.rs` has them.
+//! Staggered fermions in the scalar reference (`docs/arithmetic.md` §16), on fields as in `colour_vectors.rs`.
 
 use num_complex::Complex;
 
@@ -18,10 +18,10 @@ pub(super) fn phase_is_negative([x, y, z, _]: Coordinate, mu: usize) -> bool {
 }
 
 impl ScalarWilson<'_> {
-    /// §16: staggered_hop at `sites` (zero elsewhere), of a ψ of `vectors` colour vectors a site that is read at their neighbours.
+    /// §16: staggered_hop at `sites` (zero elsewhere), of a ψ with `vectors` colour vectors at a site, which is read at their neighbours.
     ///
     /// # Panics
-    /// If `psi` has not 3 · `vectors` words for each site of the lattice.
+    /// If `psi` does not have 3 · `vectors` words for each site of the lattice.
     pub fn staggered_hop<R: Real>(&self, psi: &[Complex<R>], vectors: usize, sites: Sites) -> Vec<Complex<R>> {
         self.colour_hop(psi, vectors, sites, |leg, x, product| {
             match phase_is_negative(x, leg.dimension()) == leg.is_forward() {
@@ -31,10 +31,10 @@ impl ScalarWilson<'_> {
         })
     }
 
-    /// §16: D ψ, of `vectors` colour vectors a site.
+    /// §16: D ψ, with `vectors` colour vectors at a site.
     ///
     /// # Panics
-    /// As [`Self::staggered_hop`].
+    /// Those of [`Self::staggered_hop`].
     pub fn staggered<R: Real>(&self, psi: &[Complex<R>], vectors: usize, mass: f64) -> Vec<Complex<R>> {
         let mut result = self.staggered_hop(psi, vectors, Sites::Full);
         axpy(mass, psi, &mut result);

@@ -1,4 +1,4 @@
-//! Twisted mass fermions in plain loops (`docs/arithmetic.md` §17).
+//! Twisted mass fermions in the scalar reference (`docs/arithmetic.md` §17).
 
 use num_complex::Complex;
 
@@ -7,17 +7,17 @@ use crate::kernels::hop::Dagger;
 use crate::layout::Sites;
 use crate::real::Real;
 
-/// The number that multiplies word `word` of a list of spinors: a of spins 0 and 1, its conjugate of spins 2 and 3.
+/// The factor of word `word` of a list of spinors: a for spins 0 and 1, its conjugate for spins 2 and 3.
 fn of_spin<R: Real>(a: Complex<R>, word: usize) -> Complex<R> {
     if word % SPINOR_WORDS < SPINOR_WORDS / 2 { a } else { a.conj() }
 }
 
-/// §17: twist(a, ψ), of each spinor of a list.
+/// §17: twist(a, ψ), for each spinor of a list.
 pub fn twist<R: Real>(a: Complex<R>, psi: &[Complex<R>]) -> Vec<Complex<R>> {
     psi.iter().enumerate().map(|(word, &psi)| mul(of_spin(a, word), psi)).collect()
 }
 
-/// §17: twist_add(a, ψ, c), of each spinor of a list.
+/// §17: twist_add(a, ψ, c), for each spinor of a list.
 pub fn twist_add<R: Real>(a: Complex<R>, psi: &[Complex<R>], c: &[Complex<R>]) -> Vec<Complex<R>> {
     psi.iter().zip(c).enumerate().map(|(word, (&psi, &c))| madd(of_spin(a, word), psi, c)).collect()
 }

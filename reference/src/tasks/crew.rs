@@ -42,7 +42,7 @@ pub(super) fn run(pool: &ThreadPool, tasks: usize, work: &(dyn Fn(usize) + Sync)
     }
 }
 
-/// The tasks of a thread. Each on a cache line of its own, and the one that is fetched with it.
+/// The tasks of a thread. Each is on a cache line of its own, together with the line that is fetched with it.
 #[repr(align(128))]
 struct Share {
     /// The next task. The share is empty once this reaches `end`.
@@ -56,7 +56,7 @@ struct Crew {
     shares: Vec<Share>,
     /// Helpers that have started and not finished.
     at_work: AtomicUsize,
-    /// What the first panic said.
+    /// The payload of the first panic.
     panic: Mutex<Option<Box<dyn Any + Send>>>,
 }
 
@@ -66,7 +66,7 @@ unsafe impl Send for Crew {}
 unsafe impl Sync for Crew {}
 
 impl Crew {
-    /// Calls helper number `helper` (the leader is 0), if the crew is that large.
+    /// Calls helper number `helper` (the leader is 0), if the crew is large enough.
     fn call(crew: &Arc<Self>, helper: usize, spawn: impl FnOnce(Box<dyn FnOnce() + Send>)) {
         if helper < crew.shares.len() {
             let crew = Arc::clone(crew);
@@ -91,7 +91,7 @@ impl Crew {
         self.shares.iter().all(|share| share.next.load(SeqCst) >= share.end)
     }
 
-    /// Takes tasks until none is left: first from a free share, if possible the preferred one, then from the others.
+    /// Runs tasks until none is left: first those of a free share, if possible the preferred one, then those of the others.
     fn work(&self, preferred: usize) {
         let shares = self.shares.len();
         let is_free = |share: &usize| !self.shares[*share].is_taken.swap(true, SeqCst);
@@ -111,9 +111,9 @@ impl Crew {
         }
     }
 
-    /// Waits until no helper is at work. Called when all tasks are taken: a helper that starts later finds none.
+    /// Waits until no helper is at work. It is called when all tasks are taken: a helper that starts later finds none.
     fn wait(&self) {
-        /// How often to look before yielding the processor.
+        /// The number of checks before yielding the processor.
         const LOOKS: usize = 256;
         let mut looks = 0;
         while self.at_work.load(SeqCst) > 0 {

@@ -1,22 +1,22 @@
-//! Eight sites at a time in f64: real and imaginary parts apart, from the vectors of any lane width. Sums over sites run on these. Their
-//! counterparts in `cl/` work on one site at a time.
+//! Eight sites at a time in f64, with real and imaginary parts separate, from the vectors of any lane width. Sums over sites use these. Their
+//! counterparts in `cl/` compute one site at a time.
 
 use super::LaneVector;
 use crate::doubles::{Doubles, SITES};
 use crate::real::Real;
 
-/// Outer sites of which one vector each makes eight lanes.
+/// The number of outer sites, one vector of each of which makes eight lanes.
 pub(crate) const fn osites<V: LaneVector>() -> usize {
     2 * SITES / V::REALS
 }
 
-/// Which of the eight lanes, counted outer site by outer site, stands in place `k` of what [`parts`] returns.
+/// The number of the lane, counted outer site by outer site, in place `k` of the result of [`parts`].
 pub(crate) const fn lane_at(k: usize) -> usize {
     SITES / 2 * (k % 2) + k / 2
 }
 
-/// (re, im) of eight lanes, which `vector(0)` to `vector(osites − 1)` hold. The order of lanes is that of [`lane_at`]: it costs two
-/// instructions, the natural one would cost more.
+/// (re, im) of the eight lanes of `vector(0)` to `vector(osites − 1)`. Lanes are in the order of [`lane_at`], which takes two instructions; the
+/// natural order would take more.
 #[inline(always)]
 pub(crate) fn parts<'a, V: LaneVector>(vector: impl Fn(usize) -> &'a V) -> (V::Doubles, V::Doubles) {
     let half = |half: usize| {

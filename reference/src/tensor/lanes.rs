@@ -1,6 +1,6 @@
-//! Vectors of complex lanes: re0 im0 re1 im1 …, as in memory. Complex products need the real parts, the imaginary parts and the swapped pairs of
-//! a vector. Here are what a vector has to offer, single complex numbers, and the vectors of 16 bytes that every processor has: those of `wide`,
-//! with the shuffles that it lacks. The vectors of AVX2 and AVX-512 are in `x86.rs`.
+//! Vectors of complex lanes: re0 im0 re1 im1 …, as in memory. Complex products need the real parts, the imaginary parts and the swapped pairs of a
+//! vector. This module has the trait of vectors, single complex numbers, and the 16-byte vectors of every processor: those of `wide`, with the
+//! shuffles that it lacks. The vectors of AVX2 and AVX-512 are in `x86.rs`.
 
 use std::marker::PhantomData;
 
@@ -12,7 +12,7 @@ use super::sets::{Baseline, InstructionSet};
 use crate::doubles::Doubles;
 use crate::real::Real;
 
-/// Operations on numbers of one type that are one expression each: `add(a, b) = a + b;`.
+/// Implements operations on numbers of one type that are a single expression: `add(a, b) = a + b;`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! operations {
@@ -25,24 +25,24 @@ macro_rules! operations {
     )+};
 }
 
-/// A vector of complex lanes, real part first. All operations act on each lane alone, and are exact or rounded once.
+/// A vector of complex lanes, real part first. All operations act on each lane separately, and are exact or rounded once.
 pub trait LaneVector: Pod + Send + Sync {
     /// The precision.
     type Real: Real;
-    /// The instructions that it is made for. Arithmetic and shuffles belong into a [`super::Task`] that these run.
+    /// The instruction set for which it is made. Arithmetic and shuffles must be in a [`super::Task`] that this set runs.
     type Set: InstructionSet;
-    /// Eight doubles with the same instructions.
+    /// Eight doubles with the same instruction set.
     type Doubles: Doubles;
-    /// Real numbers in a vector: twice the lanes.
+    /// The number of reals in a vector: twice the number of lanes.
     const REALS: usize;
-    /// Whether a word is always one vector, and never several.
+    /// Whether a word is always one vector.
     const ONE_BLOCK: bool;
     /// Positions of reals, for [`Self::permute`].
     type Permutation: Copy + Send + Sync;
 
-    /// Every real the same.
+    /// All reals the same.
     fn splat(value: Self::Real) -> Self;
-    /// From the reals one by one.
+    /// A vector with `real(k)` for each real k.
     fn from_reals(real: impl Fn(usize) -> Self::Real) -> Self;
 
     /// self + b, real by real.
@@ -51,7 +51,7 @@ pub trait LaneVector: Pod + Send + Sync {
     fn sub(self, b: Self) -> Self;
     /// self · b, real by real.
     fn times(self, b: Self) -> Self;
-    /// −self, real by real: the sign bits flipped, also of zeros.
+    /// −self, real by real: flips the sign bits, also of zeros.
     fn negate(self) -> Self;
     /// self · b + c, real by real, rounded once.
     fn fused(self, b: Self, c: Self) -> Self;
@@ -62,20 +62,20 @@ pub trait LaneVector: Pod + Send + Sync {
     fn magnitude(self) -> Self {
         self.times_sign_of(self)
     }
-    /// self, negated where the sign bit of `sign` is set, real by real.
+    /// self, negated in the reals in which the sign bit of `sign` is set.
     fn times_sign_of(self, sign: Self) -> Self;
     /// The square root, real by real, rounded once.
     fn sqrt(self) -> Self;
-    /// A sign bit where self < b, real by real, as [`Self::blend`] takes it.
+    /// Sets the sign bit of each real in which self < b, for [`Self::blend`].
     fn less(self, b: Self) -> Self;
-    /// A sign bit where self ≤ b, real by real, as [`Self::blend`] takes it.
+    /// Sets the sign bit of each real in which self ≤ b, for [`Self::blend`].
     fn at_most(self, b: Self) -> Self;
 
     /// (re, re) of every lane.
     fn real_parts(self) -> Self;
     /// (im, im) of every lane.
     fn imaginary_parts(self) -> Self;
-    /// (re, re) of every lane of a vector in memory, for numbers that are used once: a load may cost less than a shuffle.
+    /// (re, re) of every lane of a vector in memory, for numbers that are used once: a load may be cheaper than a shuffle.
     #[inline(always)]
     fn real_parts_at(memory: &Self) -> Self {
         memory.real_parts()
@@ -103,22 +103,22 @@ pub trait LaneVector: Pod + Send + Sync {
         self.add(b.times_minus_i())
     }
 
-    /// The permutation that puts real `positions[k]` in place `k`; `positions` has [`Self::REALS`] entries.
+    /// The permutation that puts real `positions[k]` in place `k`. `positions` has [`Self::REALS`] entries.
     fn permutation(positions: &[u32]) -> Self::Permutation;
-    /// The reals of `self` in other places. Whole lanes move: real 2k and real 2k + 1 go together.
+    /// Permutes the reals of `self`. Whole lanes move: real 2k and real 2k + 1 stay together.
     fn permute(self, permutation: &Self::Permutation) -> Self;
-    /// The reals of `self`, and those of `b` where `mask` has a sign bit.
+    /// The reals of `self`, replaced by those of `b` where `mask` has a sign bit.
     fn blend(self, b: Self, mask: Self) -> Self;
 
-    /// Writes the vector to memory that nobody reads soon, past the caches where there is an instruction for it. A fence comes after the
-    /// last one, before another thread may read.
+    /// Writes the vector to memory that is not read soon, past the caches if there is an instruction for it. A fence must follow the last one before
+    /// another thread may read.
     #[inline(always)]
     fn store_past_caches(self, memory: &mut Self) {
         *memory = self;
     }
 }
 
-/// One complex number as a vector of one lane: for lanes narrower than any other vector.
+/// One complex number as a vector of one lane, for lanes that are narrower than any other vector.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
 pub struct Pair<R, I>([R; 2], PhantomData<I>);
@@ -135,7 +135,7 @@ impl<R, I> Pair<R, I> {
     }
 }
 
-/// −0 for yes, +0 for no: what [`LaneVector::blend`] takes.
+/// −0 for true, +0 for false, for [`LaneVector::blend`].
 #[inline(always)]
 fn sign_bit<R: Real>(yes: bool) -> R {
     R::from_f64(if yes { -0.0 } else { 0.0 })
@@ -188,7 +188,7 @@ impl<R: Real, I: InstructionSet> LaneVector for Pair<R, I> {
     }
 }
 
-/// Shuffles as array code, for processors whose instructions are not named here.
+/// Shuffles as array code, for other processors.
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod shuffles {
     macro_rules! of_array {
@@ -293,7 +293,7 @@ mod shuffles {
     }
 }
 
-/// −0 in every second place from `$first`, +0 elsewhere: the signs that a product with ±i changes.
+/// −0 in every second place, starting at `$first`, and +0 elsewhere: the signs that a product with ±i changes.
 macro_rules! signs {
     ($real:ty, $n:literal, $first:literal) => {{
         let mut signs: [$real; $n] = [0.0; $n];
@@ -383,16 +383,16 @@ macro_rules! lane_vector {
     };
 }
 
-/// Which lane stands in each of the two places of four reals.
+/// The source of each of the two lanes of four reals.
 #[derive(Clone, Copy)]
 pub enum TwoLanes {
-    /// Each in its own.
+    /// Each lane from itself.
     Kept,
-    /// The other one in each.
+    /// Each lane from the other.
     Swapped,
-    /// The first one in both.
+    /// Both from the first.
     First,
-    /// The second one in both.
+    /// Both from the second.
     Second,
 }
 

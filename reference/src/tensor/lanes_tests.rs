@@ -1,4 +1,4 @@
-//! Every vector does what single numbers do, bit by bit: in a task of its instruction set, on numbers of all kinds.
+//! Every vector computes the same bits as single numbers, in a task of its instruction set, on numbers of all kinds.
 
 use super::*;
 use crate::instructions::Instructions;
@@ -23,7 +23,7 @@ fn reals<V: LaneVector>(vector: V) -> Vec<V::Real> {
     bytemuck::cast_slice(std::slice::from_ref(&vector)).to_vec()
 }
 
-/// Holds a vector against what its reals should be.
+/// Compares a vector with the expected reals.
 #[track_caller]
 fn holds<V: LaneVector>(what: &str, found: V, expected: impl Fn(usize) -> V::Real) {
     for (k, found) in reals(found).into_iter().enumerate() {

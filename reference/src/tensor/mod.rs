@@ -1,5 +1,5 @@
-//! The canonical arithmetic of `docs/arithmetic.md` on vectors of complex lanes, one function an operation. Its counterparts,
-//! written independently from the same page, are `cl/*.clh`.
+//! The canonical arithmetic of `docs/arithmetic.md` on vectors of complex lanes, with one function for each operation. Its counterparts, written
+//! independently from the same page, are in `cl/*.clh`.
 
 pub(crate) mod eight;
 pub mod lanes;

@@ -6,14 +6,13 @@ use wide::{f64x8, u64x8};
 use crate::doubles::{Doubles, SITES};
 use crate::real::Real;
 
-/// `wide::mul_add` fuses only where the build has the instruction; elsewhere each real goes through the correctly rounded
-/// function of the standard library.
+/// `wide::mul_add` fuses only if the build has the instruction. Otherwise each real uses the correctly rounded function of the standard library.
 pub(super) const WIDE_FUSES: bool = cfg!(any(
     all(target_arch = "x86_64", target_feature = "fma"),
     all(target_arch = "aarch64", target_feature = "neon")
 ));
 
-/// Those of `wide`, for every processor.
+/// Eight doubles of `wide`, for every processor.
 pub(crate) type Portable = f64x8;
 
 impl Doubles for Portable {

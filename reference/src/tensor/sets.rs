@@ -1,27 +1,26 @@
-//! Sets of instructions as types, and how a kernel is compiled for one of them: the body of a task is inlined into a function that has the set's
-//! instructions. All that a body calls has to be inlined with it, since a function by itself is compiled for the architecture's baseline: so bodies
-//! are [`Task`]s with methods `#[inline(always)]`, not closures.
+//! Instruction sets as types, and how a kernel is compiled for one of them: the body of a task is inlined into a function that has the set's
+//! instructions. Everything that a body calls must be inlined with it, since a separate function is compiled for the architecture's baseline. So
+//! bodies are [`Task`]s with `#[inline(always)]` methods, not closures.
 
 use crate::instructions::Instructions;
 
-/// The body of a task. [`Self::run`] has to be `#[inline(always)]`, and so has all of weight that it calls.
+/// The body of a task. [`Self::run`] must be `#[inline(always)]`, and so must all expensive functions that it calls.
 pub trait Task<Argument>: Sync {
-    /// What it results in.
+    /// The type of its result.
     type Output;
-    /// Does the task.
+    /// Runs the task.
     fn run(&self, argument: Argument) -> Self::Output;
 }
 
-/// A set of instructions that kernels are compiled for.
+/// An instruction set for which kernels are compiled.
 pub trait InstructionSet: Copy + Send + Sync + 'static {
-    /// Does a task with these instructions. Called only where the processor has them: kernels are chosen by
-    /// [`crate::instructions::Instructions::in_use`].
+    /// Runs a task with these instructions. The processor must have them: kernels are chosen by [`crate::instructions::Instructions::in_use`].
     fn run<A, T: Task<A>>(task: &T, argument: A) -> T::Output;
-    /// The same, and never inlined: what many kernels do is compiled once.
+    /// As [`Self::run`], but never inlined, so that code that many kernels use is compiled once.
     fn call<A, T: Task<A>>(task: &T, argument: A) -> T::Output;
 }
 
-/// What every processor of the architecture has.
+/// The instructions of every processor of the architecture.
 #[derive(Clone, Copy)]
 pub struct Baseline;
 
@@ -78,7 +77,7 @@ instruction_set! {
     Avx512, "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma,bmi1,bmi2,lzcnt,popcnt"
 }
 
-/// Does a task with the instructions that kernels use on this processor: code without intrinsics, which the compiler makes vectors of.
+/// Runs a task with the instructions that kernels use on this processor. It is for code without intrinsics, which the compiler vectorises.
 pub fn run<A, T: Task<A>>(task: &T, argument: A) -> T::Output {
     match Instructions::in_use() {
         #[cfg(target_arch = "x86_64")]

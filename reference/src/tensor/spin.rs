@@ -6,7 +6,7 @@ use super::su3::HalfSpinor;
 /// Four spins times three colours.
 pub type FullSpinor<V> = [[V; 3]; 4];
 
-/// The two independent rows of (1 + γ_d)ψ, or of (1 − γ_d)ψ where not `PLUS`. `psi(spin, colour)` gives ψ.
+/// The two independent rows of (1 + γ_d)ψ if `PLUS`, else of (1 − γ_d)ψ. `psi(spin, colour)` returns ψ.
 #[inline(always)]
 pub fn project<V: LaneVector, const DIMENSION: usize, const PLUS: bool>(
     psi: impl Fn(usize, usize) -> V,
@@ -45,7 +45,7 @@ pub fn accumulate<V: LaneVector, const DIMENSION: usize, const PLUS: bool>(sum: 
     }
 }
 
-/// a + b, a − b, a + i·b or a − i·b: always a constant where it is used.
+/// a + b, a − b, a + i·b or a − i·b. It is always a constant when it is used.
 #[derive(Clone, Copy)]
 enum SpinSum {
     Add,
@@ -66,7 +66,7 @@ impl SpinSum {
     }
 }
 
-/// The lower rows 2 and 3: which upper row each follows from, and how it is added.
+/// For the lower rows 2 and 3: the upper row from which each follows, and how it is added.
 const fn lower_rows<const DIMENSION: usize, const PLUS: bool>() -> [(SpinSum, usize); 2] {
     match (DIMENSION, PLUS) {
         (0, true) => [(SpinSum::SubI, 1), (SpinSum::SubI, 0)],

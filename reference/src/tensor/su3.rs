@@ -1,14 +1,14 @@
-//! SU(3) on lanes: products of a link with a half spinor, and what is rebuilt of a link stored as 12 or 8 reals
-//! (`docs/arithmetic.md` §2, §3, §5). Counterpart: `cl/su3.clh`.
+//! SU(3) on lanes: products of a link with a half spinor, and rebuilding of links that are stored as 12 or 8 reals (`docs/arithmetic.md` §2, §3,
+//! §5). Counterpart: `cl/su3.clh`.
 
 use super::LaneVector;
 use crate::real::Real;
 
-/// Two spins times three colours: what is left of a spinor after projection.
+/// Two spins times three colours: a spinor after projection.
 pub type HalfSpinor<V> = [[V; 3]; 2];
 
-/// The right factor of complex products, with i times itself, so that a product takes two fused multiply-adds and no shuffle
-/// of this factor.
+/// The right factor of complex products, together with i times itself, so that a product takes two fused multiply-adds and no shuffle of this
+/// factor.
 #[derive(Clone, Copy)]
 pub struct Factor<V> {
     b: V,
@@ -37,7 +37,7 @@ impl<V: LaneVector> Left<V> {
         Self { re: a.real_parts(), im: a.imaginary_parts() }
     }
 
-    /// Prepares a number in memory that is a left factor here and nowhere else.
+    /// Prepares a number in memory that is used once as a left factor.
     #[inline(always)]
     pub fn at(memory: &V) -> Self {
         Self { re: V::real_parts_at(memory), im: V::imaginary_parts_at(memory) }
@@ -55,7 +55,7 @@ impl<V: LaneVector> Left<V> {
         self.im.fused(b.ib, self.re.fused(b.b, c))
     }
 
-    /// −self · b + c: `madd` with both signs of `self` flipped, which is part of the fused instruction.
+    /// −self · b + c: `madd` with both signs of `self` flipped. The sign is part of the fused instruction.
     #[inline(always)]
     fn negative_madd(self, b: Factor<V>, c: V) -> V {
         Self { re: self.re.negate(), im: self.im.negate() }.madd(b, c)
@@ -74,7 +74,7 @@ pub(crate) fn conj_madd<V: LaneVector>(a: V, b: Factor<V>, c: V) -> V {
     a.imaginary_parts().fused(b.ib.negate(), a.real_parts().fused(b.b, c))
 }
 
-/// U h for both spins of a half spinor. `link(row, column)` gives the elements, as left factors.
+/// U h for both spins of a half spinor. `link(row, column)` returns the elements, as left factors.
 #[inline(always)]
 pub(crate) fn link_times_half_spinor<V: LaneVector>(
     link: impl Fn(usize, usize) -> Left<V>,
@@ -83,7 +83,7 @@ pub(crate) fn link_times_half_spinor<V: LaneVector>(
     link_times_vectors(link, h)
 }
 
-/// U h for each of `N` colour vectors, columns in order. `link(row, column)` gives the elements, as left factors.
+/// U h for each of `N` colour vectors, with columns in order. `link(row, column)` returns the elements, as left factors.
 // Loops over the indices of arrays that exist, here and below: `map`, `from_fn` and `zip` were seen to be compiled to calls that pass vectors in memory.
 #[expect(clippy::needless_range_loop, reason = "as said")]
 #[inline(always)]
@@ -112,8 +112,8 @@ fn conj_mul<V: LaneVector>(a: V, b: Factor<V>) -> V {
     a.imaginary_parts().fused(b.ib.negate(), a.real_parts().times(b.b))
 }
 
-/// All rows of a link stored as `WORDS` words: 9, 6 or 4, as [`crate::links::LinkFormat::words`] says. `signed_factor` holds (f, −f) in every
-/// lane, with f = −2·φ' of a boundary phase φ'.
+/// All rows of a link stored as `WORDS` words: 9, 6 or 4, see [`crate::links::LinkFormat::words`]. `signed_factor` holds (f, −f) in every lane, with
+/// f = −2·φ' for a boundary phase φ'.
 #[inline(always)]
 pub fn rebuilt_link<V: LaneVector, const WORDS: usize>(word: impl Fn(usize) -> V, signed_factor: V) -> [[V; 3]; 3] {
     match WORDS {
@@ -129,7 +129,7 @@ fn with_third_row<V: LaneVector>([r0, r1]: [[V; 3]; 2], signed_factor: V) -> [[V
     [r0, r1, third_row(left, r1, signed_factor)]
 }
 
-/// Rows 0 and 1 of a link stored as 8 reals: words v1, v2, (x, z1), (z2, z3). `signed_factor` as of [`rebuilt_link`].
+/// Rows 0 and 1 of a link stored as 8 reals: words v1, v2, (x, z1), (z2, z3). `signed_factor` is as in [`rebuilt_link`].
 #[inline(always)]
 pub fn two_rows<V: LaneVector>([v1, v2, xz, z]: [V; 4], signed_factor: V) -> [[V; 3]; 2] {
     let splat = |value| V::splat(V::Real::from_f64(value));

@@ -1,8 +1,8 @@
-//! Vectors of AVX2 and AVX-512. Their operations are single instructions, which a program may execute only where the processor has them: they are used
-//! in tasks that their instruction set runs (`sets.rs`), and are inlined there.
+//! Vectors of AVX2 and AVX-512. Their operations are single instructions, which a program may execute only if the processor has them. So they are
+//! used in tasks that their instruction set runs (`sets.rs`), and are inlined there.
 //!
-//! `LaneVector::add_i` and `sub_i` of AVX2 are one shuffle and one instruction that adds in one half of the places and subtracts in the other; where
-//! that is a multiply-add, it is one with 1, which is exact. With AVX-512, changing signs and adding was measured to be faster.
+//! `LaneVector::add_i` and `sub_i` for AVX2 are one shuffle and one instruction that adds in half of the places and subtracts in the others. If that
+//! is a multiply-add, its factor is 1, which is exact. With AVX-512, changing signs and adding was measured to be faster.
 
 use std::arch::x86_64::*;
 use std::mem::transmute;
@@ -24,8 +24,8 @@ macro_rules! functions {
     };
 }
 
-/// Loads that put each real in two places. The load ports do that for nothing; of the intrinsics a compiler makes one load and two shuffles
-/// instead, which compete with the arithmetic.
+/// Loads that put each real in two places. The load ports do that for free. For the intrinsics, a compiler emits one load and two shuffles instead,
+/// which compete with the arithmetic.
 macro_rules! duplicating_loads {
     ($features:literal, $register:ident, $Raw:ident: $real_parts:literal, $imaginary_parts:literal) => {
         duplicating_loads!(@ $features, $register, $Raw, real_parts_at, $real_parts);
@@ -80,7 +80,7 @@ mod double4 {
         _mm256_div_pd as div, _mm256_fmadd_pd as fused, _mm256_movedup_pd as real_parts, _mm256_mul_pd as mul,
         _mm256_sqrt_pd as sqrt, _mm256_stream_pd as store_past_caches, _mm256_sub_pd as sub, _mm256_xor_pd as xor,
     };
-    /// Both halves of each double, since there is no permutation of doubles by a vector of places.
+    /// Both halves of each double, since no instruction permutes doubles by a vector of places.
     pub(super) type PlaceArray = [[u32; 2]; 4];
     pub(super) const fn place(position: u32) -> [u32; 2] {
         [2 * position, 2 * position + 1]
@@ -150,7 +150,7 @@ mod double8 {
     duplicating_loads!("avx512f", zmm_reg, Raw: "vmovddup {}, [{}]", "vpermilpd {}, [{}], 255");
 }
 
-/// Operations of a vector that are a function of the processor's.
+/// Implements operations of a vector that are single functions of the processor.
 macro_rules! by_instructions {
     ($operations:ident: $($name:ident($($other:ident),*) = $function:ident;)+) => {$(
         #[inline(always)]

@@ -1,5 +1,5 @@
-//! The OpenCL backend: fields in device memory, and the kernels of `cl/` launched over (lane, outer site). Geometry comes from the
-//! layout: tables as buffers, lane counts as build options.
+//! The OpenCL backend: fields in device memory, and the kernels of `cl/` launched over (lane, outer site). The layout determines the
+//! geometry: tables become buffers, and lane counts become build options.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -22,7 +22,7 @@ use super::workspace::Workspace;
 use crate::backend::specification::Shape;
 use crate::backend::{BackendError, Memory as _};
 
-/// A kernel that was built, and its plan.
+/// A built kernel and its plan.
 #[derive(Clone)]
 pub(crate) struct Prepared {
     pub program: Arc<Program>,
@@ -30,7 +30,7 @@ pub(crate) struct Prepared {
     pub launched: LaunchGeometry,
 }
 
-/// What a table on the device was made for.
+/// The kind of field that a table on the device belongs to.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct TableKey {
     pub name: &'static str,
@@ -39,39 +39,39 @@ pub(crate) struct TableKey {
     pub direction: usize,
 }
 
-/// An OpenCL device as a backend.
+/// A backend that computes on an OpenCL device.
 pub struct OpenCl {
     pub(crate) context: Context,
-    /// What was chosen by hand.
+    /// The tuning parameters that were set by hand.
     tuning: Tuning,
     choices: Choices,
     vectors: VectorsVerdict,
-    /// For a study alone.
+    /// Only for a study.
     relaxed_math: bool,
     verbose_builds: bool,
-    /// Options that were asked for beside those that bits need.
+    /// Requested build options, in addition to those that the bits require.
     build_options: String,
     pub(crate) sums: SumOptions,
     programs: Mutex<HashMap<(Source, String), Arc<Program>>>,
     pub(crate) prepared: Mutex<HashMap<(Shape, Layout), Prepared>>,
     /// Tables that lattices determine.
     pub(crate) tables: Mutex<HashMap<TableKey, Arc<Buffer>>>,
-    /// Where sums are made; there from the first one on.
+    /// Memory for sums, allocated by the first one.
     pub(crate) workspace: Mutex<Option<Workspace>>,
-    /// Those of iterations that were queued, of which none are left.
+    /// Workspaces of queued iterations that have finished.
     pub(crate) spare_workspaces: Arc<Mutex<Vec<Workspace>>>,
-    /// What calls on parts of lattices send and receive.
+    /// Buffers for packets, for calls on local volumes.
     pub(crate) packets: Mutex<HashMap<PacketsKey, Arc<Mutex<Packets>>>>,
     pub(crate) packet_queues: OnceLock<PacketQueues>,
-    /// Whether fields that are made lie on parts of lattices.
+    /// Whether new fields are on local volumes.
     on_parts: bool,
-    /// The launches of a [`Self::launches_of`] in progress.
+    /// The launches so far, while [`Self::launches_of`] runs.
     recorded: Mutex<Option<Vec<LaunchEvent>>>,
     captures: Captures,
 }
 
 impl OpenCl {
-    /// Opens a device. Kernels take what was tuned ([`TuningSource::from_environment`]), else the defaults of the device.
+    /// Opens a device. Kernels use the tuning results ([`TuningSource::from_environment`]), or else the defaults of the device.
     ///
     /// # Errors
     /// Errors of the OpenCL runtime.
@@ -100,52 +100,52 @@ impl OpenCl {
         })
     }
 
-    /// As [`Self::open`], and keeps nothing that is built: for programs that are never built again.
+    /// As [`Self::open`], without a cache: for programs that are never built a second time.
     #[cfg(feature = "check")]
     pub fn open_without_cache(device: &DeviceInfo) -> Result<Self, BackendError> {
         let context = Context::open_with_cache(device, super::program::Cache::disabled())?;
         Ok(Self { context, ..Self::open(device)? })
     }
 
-    /// Forgets what was planned with other choices.
+    /// Discards plans that were made with other tuning parameters.
     pub(crate) fn plan_anew(&self) {
         lock(&self.prepared).clear();
     }
 
-    /// What was chosen by hand.
+    /// The tuning parameters that were set by hand.
     pub fn tuning(&self) -> Tuning {
         self.tuning
     }
 
-    /// Chooses how fields that are made from now on are laid out, and how kernels are built and launched, whatever was tuned. Fields keep the layout
-    /// that they were made in. No bit of any result changes.
+    /// Sets tuning parameters by hand: the layout of new fields, and how kernels are built and launched. They override tuning results.
+    /// Existing fields keep their layout. No bit of any result changes.
     pub fn set_tuning(&mut self, tuning: Tuning) {
         self.tuning = tuning;
         self.plan_anew();
     }
 
-    /// The choices that are looked up for kernels.
+    /// Where tuning parameters are looked up.
     pub fn tuned(&self) -> &Tuned {
         self.choices.tuned()
     }
 
-    /// Looks choices up there from now on. No bit of any result changes.
+    /// Changes where tuning parameters are looked up. No bit of any result changes.
     pub fn set_tuned(&mut self, tuned: Tuned) {
         self.choices = Choices::new(tuned);
         self.plan_anew();
     }
 
-    /// The choice for a kernel, looked up once.
+    /// The tuning parameters of a kernel, looked up once.
     pub fn choice(&self, key: &KernelKey) -> Tuning {
         self.choices.of(self.context.info(), key)
     }
 
-    /// What names a call on new fields to the tuner; `None` if nothing is tuned of its kernel.
+    /// The key by which the tuner identifies a call on new fields; `None` if its kernel is not tuned.
     pub fn kernel_key(&self, shape: &Shape) -> Option<KernelKey> {
         KernelKey::of(shape, self.layout(), self.context.info())
     }
 
-    /// The layout of fields that are made now: what was chosen, else what was tuned, else what suits the device.
+    /// The layout of new fields: what was set by hand, or else the tuning result, or else the default of the device.
     pub fn layout(&self) -> Layout {
         let access = self.tuning.access.or(self.tuned().access());
         let site_order = self.tuning.site_order.or(self.tuned().site_order());
@@ -159,20 +159,20 @@ impl OpenCl {
         }
     }
 
-    /// Lays out fields that are made from now on for parts of lattices, where nobody chose another order: what needs no neighbours in other parts lies
-    /// together, and is computed while packets travel. No bit of any result changes.
+    /// Uses a layout of new fields that suits local volumes, unless another site order was set by hand. Sites that need no neighbours of
+    /// other ranks are stored together, and are computed during the exchange. No bit of any result changes.
     pub fn set_on_parts(&mut self, on_parts: bool) {
         self.on_parts = on_parts;
         self.plan_anew();
     }
 
-    /// Builds stencil kernels with relaxed arithmetic, whose bits are not the reference's: for the study of `perf::sprint` alone.
+    /// Builds stencil kernels with relaxed arithmetic, whose bits are not the reference's. Only for the study in `perf::sprint`.
     pub fn set_relaxed_math(&mut self, relaxed: bool) {
         self.relaxed_math = relaxed;
         self.plan_anew();
     }
 
-    /// Lets the compiler say what kernels take, where it can (NVIDIA's).
+    /// Has the compiler report the resources of kernels, if it can (NVIDIA's).
     pub fn set_verbose_builds(&mut self, verbose: bool) {
         let verbose = verbose && self.context.info().takes_nvidia_options();
         if self.verbose_builds != verbose {
@@ -182,7 +182,7 @@ impl OpenCl {
         }
     }
 
-    /// Whether launches are recorded or captured. Those that are made again would be missed.
+    /// Whether launches are recorded or captured. Replayed launches would be missed.
     pub(crate) fn is_watched(&self) -> bool {
         self.context.is_recorded() || lock(&self.recorded).is_some() || self.captures.is_waiting()
     }
@@ -198,11 +198,11 @@ impl OpenCl {
         outcome.map(|()| launches)
     }
 
-    /// The first launch of a kernel in `work`, with what its buffers held before it and after. All of them are read to the host.
+    /// The first launch of a kernel in `work`, with the contents of its buffers before and after it. All of them are read to the host.
     ///
     /// # Errors
-    /// Those of `work`; [`DeviceError::NotLaunched`] where it launches no such kernel; [`DeviceError::NoBinary`] where the driver keeps the program for
-    /// itself.
+    /// The errors of `work`; [`DeviceError::NotLaunched`] if it does not launch this kernel; [`DeviceError::NoBinary`] if the driver does
+    /// not return the program's binary.
     pub fn capture(
         &self,
         kernel: &str,
@@ -211,7 +211,7 @@ impl OpenCl {
         self.captures.first(kernel, work)
     }
 
-    /// When each of the kernels of `work` ran, in the order in which they were queued.
+    /// The times at which the kernels of `work` ran, in the order in which they were queued.
     fn times_of_launches(
         &self,
         work: &mut dyn FnMut() -> Result<(), BackendError>,
@@ -220,14 +220,13 @@ impl OpenCl {
         Ok(launches.iter().map(|launch| self.context.times(launch)).collect::<Result<_, _>>()?)
     }
 
-    /// Seconds that the kernels of `work` take by the device's clock, added up.
+    /// The sum of the times of all kernels of `work`, in seconds of the device's clock.
     pub fn time(&self, work: &mut dyn FnMut() -> Result<(), BackendError>) -> Result<f64, BackendError> {
         Ok(self.times_of_launches(work)?.into_iter().map(DeviceTimes::seconds).sum())
     }
 
-    /// Seconds that the device takes for the commands of `work`, which is begun when it is idle, up to the end of the last: less than [`Self::time`], which
-    /// adds up launches that are timed one by one, where these overlap, and more where the device waits between them. Launches have no events then, as in a
-    /// solver.
+    /// The time in seconds from the first to the end of the last command of `work`, which begins when the device is idle. It is less than
+    /// [`Self::time`] if launches overlap, and more if the device waits between them. As in a solver, launches have no events.
     pub fn time_span(&self, work: &mut dyn FnMut() -> Result<(), BackendError>) -> Result<f64, BackendError> {
         self.context.finish()?;
         let start = self.context.mark()?;
@@ -236,15 +235,15 @@ impl OpenCl {
         Ok(DeviceTimes { start: self.context.end_of(&start)?, end: self.context.end_of(&end)? }.seconds())
     }
 
-    /// Adds these options to those that every program is built with. With some (`-cl-fast-relaxed-math`) a compiler gives other bits: this is to find
-    /// out which ([`crate::hunt`]).
+    /// Adds options to those that every program is built with. Some (`-cl-fast-relaxed-math`) change the bits of a compiler's code; this
+    /// finds out which ([`crate::hunt`]).
     #[cfg(feature = "check")]
     pub fn set_build_options(&mut self, options: &str) {
         options.clone_into(&mut self.build_options);
         self.forget_programs();
     }
 
-    /// Forgets the programs that were built, and what was planned with them: the driver may free them.
+    /// Discards built programs and their plans, so that the driver may free them.
     #[cfg(feature = "check")]
     pub(crate) fn forget_programs(&self) {
         lock(&self.programs).clear();
@@ -252,7 +251,7 @@ impl OpenCl {
         self.plan_anew();
     }
 
-    /// Runs a kernel of two arguments, numbers that it reads and two that it writes, in one work-item.
+    /// Runs a kernel with two arguments (numbers that it reads, and two that it writes) in one work-item.
     #[cfg(feature = "check")]
     pub(crate) fn run_text(&self, text: &str, kernel: &str, inputs: &[f64]) -> Result<[f64; 2], BackendError> {
         let context = &self.context;
@@ -275,7 +274,7 @@ impl OpenCl {
         &self.context
     }
 
-    /// What decides how kernels on fields of a layout are built and launched here.
+    /// Plans how kernels on fields with this layout are built and launched.
     pub(crate) fn planner(&self, layout: Layout) -> Planner<'_> {
         Planner {
             device: self.context.info(),
@@ -287,12 +286,12 @@ impl OpenCl {
         }
     }
 
-    /// The options with that for the log, where it is wanted.
+    /// The build options, with the one for a log if it is wanted.
     pub(crate) fn with_log(&self, options: String) -> String {
         if self.verbose_builds && !options.contains("-cl-nv-verbose") { options + " -cl-nv-verbose" } else { options }
     }
 
-    /// A source, built once for some options.
+    /// The program of a source, built once for these options.
     pub(crate) fn program(&self, source: &Source, options: &str) -> Result<Arc<Program>, BackendError> {
         let options = [options, &self.build_options].join(" ");
         let key = (source.clone(), self.with_log(options.trim().to_owned()));
@@ -307,19 +306,19 @@ impl OpenCl {
         Ok(program)
     }
 
-    /// A source that another crate wrote, built once for some options.
+    /// The program of another crate's source, built once for these options.
     ///
     /// # Safety
-    /// The source has no undefined behaviour that its arguments do not bring about.
+    /// The source has no undefined behaviour unless its arguments cause it.
     #[doc(hidden)]
     pub unsafe fn program_of(&self, source: &Source, options: &str) -> Result<Arc<Program>, BackendError> {
         self.program(source, options)
     }
 
-    /// Launches a kernel of such a source.
+    /// Launches a kernel of such a program.
     ///
     /// # Safety
-    /// The arguments are those that the kernel takes, and the launch touches no memory beyond theirs.
+    /// The arguments are those of the kernel, and the launch touches no memory except theirs.
     #[doc(hidden)]
     pub unsafe fn launch_program(
         &self,
@@ -331,7 +330,7 @@ impl OpenCl {
         self.launch_of(program, kernel, launch, arguments)
     }
 
-    /// Launches, and keeps the event where launches are timed.
+    /// Launches a kernel, and keeps the event if launches are timed.
     pub(crate) fn launch_of(
         &self,
         program: &Program,
@@ -342,7 +341,7 @@ impl OpenCl {
         self.launch_at(self.context.own_place(), (program, kernel), launch, arguments).map(drop)
     }
 
-    /// The same in any queue; the event, once more, where one was asked for.
+    /// Launches a kernel in any queue. Returns the event, if one was requested.
     pub(crate) fn launch_at(
         &self,
         mut place: Place<'_>,

@@ -1,4 +1,5 @@
-//! The memory of a device as every kernel sees it: fields and tables on their way to device memory and back, in the layout that each has there: words of a lane that lie together, and the order of outer sites.
+//! Copies fields and tables to device memory and back. Kernels find them in the layout of the device: how the words of a lane are grouped,
+//! and the order of outer sites.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -88,13 +89,13 @@ impl OpenCl {
         Ok(buffer)
     }
 
-    /// Room for a field in the layout of new ones.
+    /// Memory for a field in the layout of new fields.
     pub(crate) fn room(&self, shape: &FieldShape) -> Result<DeviceStorage, BackendError> {
         let buffer = self.context.allocate_anywhere(shape.device_bytes_with_ghosts(), &shape.describe())?;
         Ok(DeviceStorage { buffer, layout: self.layout() })
     }
 
-    /// Takes a field over, part by part.
+    /// Copies a field to the device, component by component.
     fn upload_field(&self, field: &HostField) -> Result<DeviceStorage, BackendError> {
         fn write<R: Vectors>(
             device: &OpenCl,
@@ -104,7 +105,7 @@ impl OpenCl {
             let (shape, layout) = (field.shape(), storage.layout);
             let (part, nsimd, a_part) = (part_layout(&shape, layout), shape.lattice.nsimd(), field.reals_a_part());
             let order = layout.site_order.on(&shape.lattice, shape.sites);
-            // What lies behind is of other parts.
+            // The sites after these belong to other ranks.
             let (host, bytes) = (to_device(order, field.reals()), shape.device_bytes());
             Ok(device.context.write_pieces(&mut storage.buffer, bytes, part.bytes(), |range, to| {
                 let parts = range.start / part.bytes()..range.end / part.bytes();
@@ -121,7 +122,7 @@ impl OpenCl {
         Ok(storage)
     }
 
-    /// A copy of a field on the host, part by part.
+    /// Copies a field to the host, component by component.
     fn download_field(&self, field: &AnyField<DeviceStorage>) -> Result<HostField, BackendError> {
         let (shape, storage) = (*field.shape(), field.storage());
         let FieldShape { lattice, sites, object, precision } = shape;

@@ -1,5 +1,6 @@
-//! Calls on parts of lattices: what other parts read is packed by a kernel, and fetched into pinned memory by a queue of its own, while the sites are computed
-//! whose neighbours are all here; what came is unpacked, and the others are computed. Counterparts: `backend/ghosts.rs`, `cl/ghosts.cl`.
+//! Calls on local volumes. A kernel packs the sites that other ranks read, and a second queue fetches the packets into pinned memory.
+//! Meanwhile the sites are computed whose neighbours are all on this rank. Then arriving packets are unpacked, and the remaining sites are
+//! computed. Counterparts: `backend/ghosts.rs`, `cl/ghosts.cl`.
 
 use std::ffi::c_void;
 use std::ops::Range;
@@ -24,12 +25,12 @@ use crate::backend::specification::{Call, Geometry};
 use crate::backend::timeline::Group;
 use crate::backend::{BackendError, PartialSums, Reduce as _, Sum};
 
-/// Work-items of a group of the kernels that copy.
+/// The work-group size of the kernels that pack and unpack.
 const GROUP: usize = 64;
-/// Rooms whose buffers are kept at most.
+/// The maximum number of packet rooms whose buffers are kept.
 const MOST_KEPT: usize = 64;
 
-/// The file of the kernels that copy.
+/// The file of the kernels that pack and unpack.
 pub(crate) const PACKETS: &str = "ghosts.cl";
 
 fn options_of(planner: &Planner<'_>, (precision, nsimd): (Precision, usize), words: usize, form: PacketForm) -> String {
@@ -41,7 +42,7 @@ fn options_of(planner: &Planner<'_>, (precision, nsimd): (Precision, usize), wor
     options
 }
 
-/// The build options of packets of spinors and of colour matrices.
+/// The build options of the kernels for packets of spinors and of colour matrices.
 pub(crate) fn packet_options(planner: &Planner<'_>, precision: Precision, nsimd: usize) -> Vec<String> {
     let spinor = Object::Spinors(1).words();
     let mut packets = vec![(spinor, PacketForm::Whole), (Object::ColourMatrix.words(), PacketForm::Whole)];
@@ -52,7 +53,7 @@ pub(crate) fn packet_options(planner: &Planner<'_>, precision: Precision, nsimd:
 }
 
 impl OpenCl {
-    /// The queues of packets, made once.
+    /// The queues for packets, created once.
     fn packet_queues(&self) -> Result<&PacketQueues, BackendError> {
         if let Some(queues) = self.packet_queues.get() {
             return Ok(queues);
@@ -61,7 +62,7 @@ impl OpenCl {
         Ok(self.packet_queues.get_or_init(|| made))
     }
 
-    /// What a room needs here, made once.
+    /// The buffers that a room needs on this device, created once.
     fn packets(&self, halo: &HaloRoom<'_>, layout: Layout) -> Result<Arc<Mutex<Packets>>, BackendError> {
         let key = (halo.room.number(), layout);
         if let Some(known) = lock(&self.packets).get(&key) {
@@ -116,7 +117,7 @@ impl OpenCl {
         })
     }
 
-    /// Launches one of the kernels that copy, for the packets of a stage.
+    /// Launches one of the kernels that pack or unpack, for the packets of a stage.
     fn copy_ghosts(
         &self,
         packets: &Packets,
@@ -147,7 +148,7 @@ impl OpenCl {
         self.copy_ghosts(packets, stage, (PACK, 0), self.context.own_place().with_event(), buffers)
     }
 
-    /// Has what was packed fetched; the events of that, one a batch.
+    /// Fetches packed packets. Returns the events, one for each batch.
     fn fetch(
         &self,
         packets: &Packets,
@@ -168,8 +169,8 @@ impl OpenCl {
         Ok(fetched)
     }
 
-    /// Sends what was fetched, batch by batch: while one travels, the other is between device and host. Unpacks what came; the event of that. The kernel of
-    /// the sites that need none of it may run at the same time.
+    /// Sends fetched packets batch by batch: while one travels between ranks, another is copied between device and host. Unpacks the
+    /// arriving packets, and returns the event of that. The kernel of the sites that need no packets may run at the same time.
     fn receive(
         &self,
         packets: &Packets,
@@ -193,8 +194,8 @@ impl OpenCl {
         Ok(unpacked)
     }
 
-    /// Copies a range of a buffer to host memory, or back; `host` is where its first byte is there. Who calls sees to it that the memory is neither
-    /// read nor written before the command is done, as [`PacketRoom`] says.
+    /// Copies a range of a buffer to host memory, or back; `host` is the position of its first byte there. The caller ensures that the
+    /// memory is neither read nor written before the command is done, as [`PacketRoom`] requires.
     fn transfer(
         &self,
         queue: &RawQueue,
@@ -205,8 +206,8 @@ impl OpenCl {
     ) -> Result<RawEvent, BackendError> {
         let [start, _] = [0, range.len()].map(|at| host.memory.at(host.start + at));
         let start = start.as_ptr().cast::<c_void>();
-        // SAFETY: buffer and memory reach as far as is said, and live with the packets, which are kept by the backend or by this call until the command is
-        // done.
+        // SAFETY: buffer and memory are as large as stated. They live as long as the packets, which the backend or this call keeps until
+        // the command is done.
         Ok(unsafe { self.context.transfer(queue, after, towards, buffer, range, start)? })
     }
 
@@ -216,7 +217,7 @@ impl OpenCl {
         Ok(self.context.await_event(event, || what.to_owned())?)
     }
 
-    /// Has what is queued from now on in the device's own queue wait for what the queue of packets does now, of which this is the last event.
+    /// Makes commands that are queued from now on in the device's own queue wait for the packet queue. `last` is its last event.
     fn join_packets(&self, last: Option<RawEvent>) -> Result<(), BackendError> {
         let back = &self.packet_queues()?.back;
         self.context.flush_queue(back)?;
@@ -227,8 +228,8 @@ impl OpenCl {
         Ok(())
     }
 
-    /// Fills the ghosts of the fields of a call; `meanwhile` is done while packets travel. What reads them goes into the queue of packets behind that, or is
-    /// joined with the event.
+    /// Fills the ghosts of the fields of a call, and runs `meanwhile` during the exchange. A kernel that reads the ghosts is queued behind
+    /// it in the packet queue, or is joined with the event.
     fn with_ghosts(
         &self,
         call: &Call<'_, Self>,
@@ -243,7 +244,7 @@ impl OpenCl {
         let (mut meanwhile, mut unpacked) = (Some(meanwhile), None);
         for round in 0..rounds {
             if round > 0 {
-                // This stage sends on what the one before has brought.
+                // This stage forwards data that arrived in the previous one.
                 self.join_packets(unpacked.take())?;
             }
             let of_round = || stages.iter().map(|stages| stages.get(round));
@@ -252,7 +253,7 @@ impl OpenCl {
                 let field = &field_of(call, halo)?.storage().buffer;
                 packed.push(stage.map_or(Ok(None), |stage| self.pack_ghosts(packets, stage, field))?);
             }
-            // Before the packets, which take longer on their way than this takes to be queued: the device has something to do.
+            // Queued before the packets, to keep the device busy: packets take longer to arrive than this takes to queue.
             meanwhile.take().map_or(Ok(()), |meanwhile| meanwhile())?;
             self.context.flush()?;
             let mut fetched = Vec::with_capacity(halos.len());
@@ -287,7 +288,7 @@ impl Ghosts for OpenCl {
         self.takes(call.shape())?;
         let (shape, layout, own) = (call.shape(), self.layout_of(&call)?, self.context.own_place());
         let osites = shape.target.osites();
-        // What is read beyond the nearest neighbours may lie in other parts though these do not.
+        // Sites beyond the nearest neighbours may belong to other ranks even if the nearest ones do not.
         let is_stencil = matches!(shape.kernel.geometry, Geometry::Stencil { .. })
             && halos.iter().all(|halo| halo.halo.reach == Reach::Nearest);
         let interior = layout.site_order.interior(shape.lattice(), shape.sites()).filter(|_| is_stencil).unwrap_or(0);
@@ -295,7 +296,7 @@ impl Ghosts for OpenCl {
             0 => Ok(()),
             _ => self.launch_range(&call, own, Some(0..interior)).map(drop),
         })?;
-        // Beside the interior sites, where their last work-groups leave the device idle.
+        // At the same time as the interior sites, whose last work-groups do not fill the device.
         let queue = &self.packet_queues()?.back;
         let (done, arguments) =
             self.launch_range(&call, Place { queue, ..own.with_event() }, Some(interior..osites))?;

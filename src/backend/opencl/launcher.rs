@@ -1,4 +1,5 @@
-//! Launches: a call's arguments packed by role, in the order of its specification, and its plan, made once for calls that are alike.
+//! Launches kernels: packs the arguments of a call by role, in the order of the specification. The plan of a call is kept for similar
+//! calls.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -19,27 +20,28 @@ use crate::backend::specification::{ArgumentValue, Call, ComputedTable, KernelAr
 use crate::backend::timeline::announce;
 use crate::backend::{self, BackendError, LaunchSequence};
 
-/// Tables that are kept at most; beyond, all are made anew.
+/// The maximum number of tables that are kept. When it is reached, all are discarded.
 const MOST_TABLES: usize = 64;
-/// Calls whose plans are kept at most.
+/// The maximum number of calls whose plans are kept.
 const MOST_PREPARED: usize = 1024;
 
-/// An argument, or what keeps it alive.
+/// An argument, or an object that keeps one alive.
 enum Packed<'a> {
     Plain(Arg<'a>),
     /// A field or a scalar, by its name in the specification.
     Named(&'static str, Arg<'a>),
     Shared(Arc<Buffer>),
-    /// Its memory is used again at once: who writes to it next waits for the kernel that reads it, since the queue is in order.
+    /// A small buffer. Its memory may be reused immediately: since the queue is in order, the next writer waits for the kernel that reads
+    /// it.
     Small(Buffer),
 }
 
-/// The arguments of a launch, and the buffers that were made for it.
+/// The arguments of a launch, and the buffers that were created for it.
 pub(crate) struct PackedArguments<'a> {
     packed: Vec<Packed<'a>>,
-    /// Where the first component of a launch stands, and their number.
+    /// The position of two arguments: the first component of a launch, and the number of components.
     launched_parts: Option<usize>,
-    /// Where the number of outer sites stands.
+    /// The position of the number of outer sites.
     osites: Option<usize>,
 }
 
@@ -54,7 +56,7 @@ impl PackedArguments<'_> {
         self.packed.into_iter().filter_map(buffer).collect()
     }
 
-    /// Fields and scalars by their names, and where they stand.
+    /// Fields and scalars by their names, with their positions.
     pub(crate) fn named(&self) -> Vec<(&'static str, usize)> {
         let numbered = self.packed.iter().enumerate();
         let named = numbered.filter_map(|(place, packed)| match packed {
@@ -79,7 +81,7 @@ fn count<'a>(number: usize) -> Packed<'a> {
     Packed::Plain(Arg::U32(number as u32))
 }
 
-/// A scalar in the precision in which fields are computed with.
+/// A scalar in the precision of the fields' arithmetic.
 fn scalar<'a>(precision: Precision, value: f64) -> Arg<'a> {
     match precision {
         Precision::F64 => Arg::F64(value),
@@ -101,7 +103,7 @@ impl backend::Launch for OpenCl {
 }
 
 impl OpenCl {
-    /// The layout that the fields of a call have in common.
+    /// The common layout of the fields of a call.
     pub(crate) fn layout_of(&self, call: &Call<'_, Self>) -> Result<Layout, BackendError> {
         let fields = call.values().iter().flat_map(|(name, value)| {
             let fields: Vec<_> = match value {
@@ -113,7 +115,7 @@ impl OpenCl {
             fields.into_iter().map(move |layout| (*name, layout))
         });
         let stencil = call.stencil().and_then(|table| match &table.0 {
-            // A stencil has an order, and no words.
+            // A stencil's table depends on the site order, not on the access width.
             Tables::Stencil { layout, .. } => Some(*layout),
             Tables::Matrix { .. } => None,
         });
@@ -136,7 +138,7 @@ impl OpenCl {
         }
     }
 
-    /// Builds and plans a call, or takes what was made for one like it.
+    /// Builds and plans a call, or reuses the plan of a similar one.
     fn prepare(&self, shape: &Shape, layout: Layout) -> Result<Prepared, BackendError> {
         let key = (shape.clone(), layout);
         if let Some(prepared) = lock(&self.prepared).get(&key) {
@@ -146,7 +148,7 @@ impl OpenCl {
         let planner = self.planner(layout);
         let mut plan = planner.plan(shape)?;
         let mut program = self.program(&plan.source, &plan.options)?;
-        // A kernel may take smaller groups than the device: of its registers, say.
+        // A kernel may support only smaller groups than the device, because of its registers for example.
         let most = program.kernel_info(shape.kernel.name)?.max_work_group_size;
         if most < plan.geometry.group_size() {
             let device = DeviceInfo { max_work_group_size: most, ..info.clone() };
@@ -164,7 +166,7 @@ impl OpenCl {
         Ok(prepared)
     }
 
-    /// Launches a kernel that sums nothing; its last event, and its arguments, whose buffers must not be used again before it is done.
+    /// Launches a kernel without sums. Returns its last event and its arguments, whose buffers must not be reused before it is done.
     pub(crate) fn launch_call<'a>(
         &'a self,
         call: &'a Call<'_, Self>,
@@ -173,7 +175,7 @@ impl OpenCl {
         self.launch_range(call, place, None)
     }
 
-    /// The same onto some of the outer sites, by their places in memory: of a stencil.
+    /// As [`Self::launch_call`], for a stencil on some of the outer sites, given by their places in memory.
     pub(crate) fn launch_range<'a>(
         &'a self,
         call: &'a Call<'_, Self>,
@@ -205,14 +207,14 @@ impl OpenCl {
         Ok((event, packed))
     }
 
-    /// Tells a timeline what the next launch does.
+    /// Describes the next launch for a timeline.
     pub(crate) fn announce(&self, shape: &Shape) {
         if self.context.is_recorded() {
             announce(shape.work());
         }
     }
 
-    /// The same of a launch of some of the components.
+    /// As [`Self::announce`], for a launch of some of the components.
     fn announce_parts(&self, shape: &Shape, parts: usize) {
         if !self.context.is_recorded() || parts == shape.parts() {
             return self.announce(shape);
@@ -225,7 +227,7 @@ impl OpenCl {
         self.announce(&part);
     }
 
-    /// The arguments of a call, by role. `local`: local memory that the kernel takes; none of one that sums.
+    /// The arguments of a call, by role. `local`: the local memory of the kernel; `None` for a kernel that sums.
     pub(crate) fn pack<'a>(
         &'a self,
         call: &'a Call<'_, Self>,
@@ -248,7 +250,7 @@ impl OpenCl {
                 }
                 KernelArgument::Fields(name, most) => {
                     let Some(ArgumentValue::Reads(fields)) = call.value(name) else { return Err(wrong(argument)) };
-                    // Arguments beyond the fields there are must be something, and are not read.
+                    // Arguments beyond the existing fields must be valid, but are not read.
                     for k in 0..most {
                         let field = fields.get(k).or(fields.first()).ok_or(wrong(argument))?;
                         packed.push(Packed::Plain(Arg::Buffer(&field.storage().buffer)));
@@ -331,7 +333,7 @@ impl OpenCl {
         Ok(PackedArguments { packed, launched_parts, osites })
     }
 
-    /// A table that the lattice determines; made once.
+    /// A table that the lattice determines, created once.
     fn computed(&self, table: ComputedTable, target: &FieldShape, layout: Layout) -> Result<Arc<Buffer>, BackendError> {
         let FieldShape { lattice, sites, .. } = *target;
         self.kept((table.name, target, layout, 0), || {
@@ -349,7 +351,7 @@ impl OpenCl {
         })
     }
 
-    /// The neighbours of the sites of neighbours.
+    /// The neighbours of the neighbouring sites.
     fn of_neighbours(&self, target: &FieldShape, layout: Layout) -> Result<Arc<Buffer>, BackendError> {
         self.kept(("neighbours of neighbours", target, layout, 0), || {
             let stencil = Stencil::new(target.lattice, target.sites.neighbours())?;
@@ -357,7 +359,7 @@ impl OpenCl {
         })
     }
 
-    /// Outer sites and lanes of slices. The order of the sums stays that of the host.
+    /// The outer sites and lanes of slices. The sums have the same order as on the host.
     fn slice_tables(&self, slices: &Slices, shape: &Shape, layout: Layout) -> Result<[Arc<Buffer>; 2], BackendError> {
         let (target, direction) = (&shape.target, shape.direction.index());
         let osites = self.kept(("outer sites of slices", target, layout, direction), || {
@@ -371,7 +373,7 @@ impl OpenCl {
         Ok([osites, lanes])
     }
 
-    /// A table, made once for a kind of field.
+    /// A table, created once for a kind of field.
     fn kept(
         &self,
         (name, target, layout, direction): (&'static str, &FieldShape, Layout, usize),
@@ -390,7 +392,7 @@ impl OpenCl {
         Ok(table)
     }
 
-    /// A small buffer of scalars, each in the precision in which fields are computed with.
+    /// A small buffer of scalars, each in the precision of the fields' arithmetic.
     fn scalars<'a>(
         &self,
         what: &'static str,

@@ -1,24 +1,24 @@
-//! The OpenCL runtime: devices, memory, programs and launches, in bytes; and the backend that is built on it, which knows lattices. This is the only module with
-//! `unsafe` calls into a driver, and only its folders `device`, `memory`, `program` and `queue` name opencl3. Each layer stands on those above it in this list:
-//!
+//! The OpenCL runtime (devices, memory, programs and launches, in bytes), and the backend that is built on it, which knows lattices. This
+//! is the only module with `unsafe` calls into a driver. Only its folders `device`, `memory`, `program` and `queue` use opencl3. Each layer
+//! uses those above it in this list:
 //! | file or folder | subject |
 //! |---|---|
-//! | `device/` | which devices there are; a device in use, and its queue |
+//! | `device/` | the devices of the machine; an open device, and its queue |
 //! | `memory/` | a pool of blocks, buffers, host memory, transfers |
 //! | `program/` | the sources of `cl/`, the cache of binaries, built programs |
-//! | `queue/` | launches, their times, launches that are made again, captured launches |
+//! | `queue/` | launches, their times, replayed launches, captured launches |
 //! | `probe.rs` | whether the device keeps the arithmetic contract of `docs/arithmetic.md` |
 //! | `tuning/` | layouts, tuning parameters, where they are looked up, plans of kernels |
-//! | `storage.rs`, `workspace.rs`, `packets.rs` | what the backend keeps: fields and tables, sums, packets |
+//! | `storage.rs`, `workspace.rs`, `packets.rs` | memory that the backend keeps: fields and tables, sums, packets |
 //! | `backend.rs` | the backend, its settings, its programs and launches, and the plans that it keeps |
-//! | `field.rs` | its memory: fields and tables from the host and to it |
+//! | `field.rs` | transfers of fields and tables between host and device |
 //! | `launcher.rs` | launches of all kernels: arguments packed by role |
-//! | `sequence.rs` | launches that are made again and again, on one queue or on several at once |
-//! | `reduce.rs` | sums: their launches, and what is made of what these leave |
+//! | `sequence.rs` | repeated launches, on one queue or on several at once |
+//! | `reduce.rs` | sums: their launches, and their final steps on the host |
 //! | `queued_cg.rs` | iterations of conjugate gradients that are queued without a wait |
-//! | `ghosts.rs` | calls on parts of lattices: packets from and to other parts |
+//! | `ghosts.rs` | calls on local volumes: packets from and to other ranks |
 //! | `prebuild.rs` | which programs a run needs, and which of them the cache has |
-//! | `offline.rs` | plans for devices that are not there |
+//! | `offline.rs` | plans for devices that this machine does not have |
 
 mod backend;
 mod device;

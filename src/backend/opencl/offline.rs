@@ -1,5 +1,5 @@
-//! Kernels for devices that are not there: the source, the options and the launch that the backend would take on one, for compilers that need no
-//! device. The plans are those of the backend itself (`tuning/plan/`).
+//! Kernels for devices that this machine does not have: the source, the build options and the launch that the backend would use there. They
+//! are for compilers that need no device. The plans are those of the backend itself (`tuning/plan/`).
 
 use lanefield_reference::field::DoubledGauge;
 use lanefield_reference::kernels::reduce::Sum;
@@ -22,81 +22,81 @@ use crate::backend::specification::{Kernel, Shape};
 /// A kernel as it would be built and launched.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct OfflineKernel {
-    /// The file: of `cl/`, or of the kernel's own.
+    /// The file, in `cl/` or the kernel's own.
     pub file: String,
-    /// The OpenCL C kernel.
+    /// The name of the OpenCL C kernel.
     pub kernel: &'static str,
-    /// Its source, with all that it includes.
+    /// Its source with all includes.
     #[serde(skip)]
     pub source: String,
-    /// The same before that.
+    /// Its source before includes are resolved.
     #[serde(skip)]
     pub of: Source,
-    /// The build options, all of them.
+    /// All build options.
     pub options: String,
-    /// Work-items of a group in each dimension.
+    /// Work-items of a work-group in each dimension.
     pub group: [usize; 3],
-    /// Bytes of local memory of a group that are kernel arguments.
+    /// The local memory of a work-group that is passed as kernel arguments, in bytes.
     pub local_bytes: usize,
 }
 
 impl OfflineKernel {
-    /// Work-items of a group.
+    /// The number of work-items in a work-group.
     pub fn group_size(&self) -> usize {
         self.group.iter().product()
     }
 }
 
-/// A program as a driver is given it.
+/// A program in the form that a driver receives.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct OfflineProgram {
-    /// The file, which a message may name.
+    /// The file, for messages.
     pub file: String,
-    /// Its source, with all that it includes.
+    /// Its source with all includes.
     pub source: String,
-    /// The build options, all of them.
+    /// All build options.
     pub options: String,
 }
 
-/// A device that need not be there, and how it is used.
+/// A device that this machine need not have, and how it is used.
 #[derive(Clone, Debug)]
 pub struct OfflineDevice {
-    /// What the driver would tell.
+    /// The properties that its driver would report.
     pub info: DeviceInfo,
-    /// The lattice: some choices depend on its size.
+    /// The lattice, since some tuning parameters depend on its size.
     pub extents: Extents,
     /// Lane width.
     pub lanes: LaneChoice,
-    /// What was chosen by hand.
+    /// The tuning parameters that were set by hand.
     pub tuning: Tuning,
-    /// How sums are taken.
+    /// How sums are computed.
     pub sums: SumOptions,
     tuned: Tuned,
 }
 
 impl OfflineDevice {
-    /// A device with the choices that ship with the library.
+    /// A device with the tuning defaults of the library.
     pub fn new(info: DeviceInfo, extents: Extents, lanes: LaneChoice) -> Self {
         let (tuning, sums) = (Tuning::OPEN, SumOptions::default());
         Self { info, extents, lanes, tuning, sums, tuned: Tuned::shipped() }
     }
 
-    /// As which a GPU of AMD's with this architecture presents itself under ROCm's OpenCL.
+    /// A GPU of AMD with this architecture, as ROCm's OpenCL presents it.
     pub fn amd(architecture: &str, extents: Extents) -> Self {
         Self::new(amd(architecture), extents, LaneChoice::OF_GPUS)
     }
 
-    /// A device of which nothing is known, on which no work-item takes more than one component: what is built for it, every one takes.
+    /// An unknown device, on which a work-item computes only one component: every device supports code that is built for it.
     pub(crate) fn any(extents: Extents, lanes: LaneChoice) -> Self {
         let info = DeviceInfo { kind: DeviceKind::Cpu, ..DeviceInfo::imagined("any device") };
         let tuning = Tuning { rhs_per_work_item: Count::new(1), ..Tuning::OPEN };
         Self { tuning, ..Self::new(info, extents, lanes) }
     }
 
-    /// Lanes of fields of that precision.
+    /// The number of lanes of fields in this precision.
     ///
     /// # Errors
-    /// A lane width that the lattice does not take.
+    /// If the lattice does not support the lane width.
     pub fn nsimd(&self, precision: Precision) -> Result<usize, BackendError> {
         Ok(self.lattice(precision)?.nsimd())
     }
@@ -106,10 +106,10 @@ impl OfflineDevice {
         Ok(Lattice::new(self.extents, precision.scalar(), options)?)
     }
 
-    /// How the backend would build and launch a kernel there, on one parity, with the components that it is usually for.
+    /// How the backend would build and launch a kernel there, on one parity, with the usual number of components.
     ///
     /// # Errors
-    /// A lane width that the lattice does not take.
+    /// If the lattice does not support the lane width.
     pub fn kernel(
         &self,
         kernel: &'static Kernel,
@@ -119,10 +119,10 @@ impl OfflineDevice {
         self.kernel_of(&usual(kernel, self.lattice(precision)?, precision, links))
     }
 
-    /// The same of a kernel that adds its legs in an order.
+    /// As [`Self::kernel`], with this leg order.
     ///
     /// # Errors
-    /// A lane width that the lattice does not take.
+    /// If the lattice does not support the lane width.
     pub(crate) fn kernel_with_legs(
         &self,
         kernel: &'static Kernel,
@@ -133,11 +133,11 @@ impl OfflineDevice {
         self.kernel_of(&Shape { legs, ..usual(kernel, self.lattice(precision)?, precision, links) })
     }
 
-    /// The programs that calls of a kernel build, which sum exactly or as `tree`, and those of queued iterations of conjugate gradients. None if a
-    /// field is in f64 and the device has none.
+    /// The programs that calls of a kernel build, with exact sums or with `tree`, and those of queued iterations of conjugate gradients.
+    /// Empty if a field is in f64 and the device has no f64.
     ///
     /// # Errors
-    /// A lane width that the lattice does not take.
+    /// If the lattice does not support the lane width.
     pub fn programs(
         &self,
         kernel: &'static Kernel,
@@ -159,10 +159,10 @@ impl OfflineDevice {
         needed.into_iter().map(program).collect()
     }
 
-    /// The programs of no kernel: the probe of the arithmetic, and the packets between ranks.
+    /// The programs that belong to no kernel: the probe of the arithmetic, and the packets between ranks.
     ///
     /// # Errors
-    /// A lane width that the lattice does not take.
+    /// If the lattice does not support the lane width.
     pub fn other_programs(&self) -> Result<Vec<OfflineProgram>, BackendError> {
         let (source, options) = probe_programs(&self.info)?;
         let of_probe = |options| OfflineProgram { file: "probe.cl".to_owned(), source: source.clone(), options };
@@ -199,17 +199,17 @@ impl OfflineDevice {
     }
 }
 
-/// A usual call of a kernel onto one parity.
+/// A typical call of a kernel onto one parity.
 fn usual(kernel: &'static Kernel, lattice: Lattice, precision: Precision, format: LinkFormat) -> Shape {
     let links = DoubledGauge { format, boundary: BoundaryPhases::PERIODIC };
     Shape::usual(kernel, (lattice, Sites::Parity(Parity::Odd)), precision, links, kernel.usual_parts)
 }
 
 impl OpenCl {
-    /// How a kernel is built and launched here, on a lattice of `extents` with lanes of that choice.
+    /// How a kernel is built and launched on this device, for a lattice of `extents` and this choice of lanes.
     ///
     /// # Errors
-    /// A lane width that the lattice does not take.
+    /// If the lattice does not support the lane width.
     pub fn planned_kernel(
         &self,
         kernel: &'static Kernel,
@@ -224,7 +224,7 @@ impl OpenCl {
 }
 
 impl Planner<'_> {
-    /// A call as it would be built and launched; sums are exact ones.
+    /// How a call would be built and launched. Sums are exact.
     fn offline(&self, shape: &Shape) -> Result<OfflineKernel, BackendError> {
         let kernel = shape.kernel;
         let (source, options, group, local_bytes) = match kernel.sums() {
@@ -256,7 +256,7 @@ impl Planner<'_> {
     }
 }
 
-/// What ROCm's OpenCL tells of a GPU with this architecture, as far as kernels depend on it.
+/// The properties that ROCm's OpenCL reports for a GPU with this architecture, as far as kernels depend on them.
 fn amd(architecture: &str) -> DeviceInfo {
     let compute_units = match architecture {
         "gfx906" => 60,
@@ -279,7 +279,7 @@ fn amd(architecture: &str) -> DeviceInfo {
         max_allocation_bytes: 54 << 30,
         local_memory_bytes: 64 << 10,
         global_cache_bytes: 16 << 10,
-        // ROCm's OpenCL takes groups of 256 unless a kernel declares a larger one.
+        // ROCm's OpenCL supports groups of 256 unless a kernel declares a larger size.
         max_work_group_size: 256,
         preferred_work_group_multiple: Some(64),
         max_work_item_sizes: [1024; 3],

@@ -1,4 +1,4 @@
-//! What calls on parts of lattices send and receive: the packets of a kind of field, where they lie, and the queues that they travel in.
+//! Buffers and queues for calls on local volumes: the packets of a kind of field, and the queues by which they are transferred.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -11,28 +11,28 @@ use super::program::Program;
 use super::tuning::Layout;
 use crate::backend::ghosts::{PacketRoom, Placed};
 
-/// Bytes of a batch at least: a device and its host move as many while the host queues a command.
+/// The minimum size of a batch in bytes. In the time in which the host queues a command, a device and its host transfer about as many.
 const LEAST_BATCH: usize = 1 << 18;
 
-/// What the fields of a kind need to talk with other parts.
+/// The data that the fields of one kind need for the exchange with other ranks.
 pub(crate) struct Packets {
     pub program: Arc<Program>,
-    /// Tables of (place, point), and how many there are.
+    /// Tables of (place, point) for sent and received packets, and their number.
     pub sent: Buffer,
     pub held: Buffer,
     /// The first site of each packet, and the end of the last one.
     pub firsts: Vec<usize>,
     pub parts: usize,
-    /// Work-items a site that pack, and that unpack.
+    /// The number of work-items for each site, when packing and when unpacking.
     pub work_items: [usize; 2],
-    /// What is sent, and what comes.
+    /// Buffers for outgoing and for incoming packets.
     pub on_device: [Buffer; 2],
-    /// The memory of the room, for as long as it is pinned.
+    /// The memory of the room, as long as it is pinned.
     pub _pinned: Vec<Pinned>,
 }
 
-/// Packets that go between device and host together: of those of a stage two halves, so that one is fetched while the other is put back; all where they are so
-/// few bytes that more commands take longer.
+/// Divides the packets of a stage into batches that device and host transfer together. There are two halves, so that one is fetched while
+/// the other is written. Small packets are all in one batch, because more commands would take longer than the transfer.
 pub(crate) fn batches(
     packets: &[(Leg, Range<usize>)],
     stage: &Range<usize>,
@@ -43,7 +43,7 @@ pub(crate) fn batches(
     [start..half, half..end].into_iter().filter(|batch| !batch.is_empty())
 }
 
-/// Where packets lie that came, and their bytes: those that follow each other in memory are one, as of two ranks.
+/// The positions and sizes of packets that arrived. Those that are adjacent in memory (those of two ranks, for example) are merged.
 pub(crate) fn incoming(room: &dyn PacketRoom, batch: Range<usize>) -> Vec<(Placed, Range<usize>)> {
     let mut all: Vec<(Placed, Range<usize>)> = Vec::with_capacity(batch.len());
     for packet in batch {
@@ -60,7 +60,7 @@ pub(crate) fn incoming(room: &dyn PacketRoom, batch: Range<usize>) -> Vec<(Place
     all
 }
 
-/// The bytes of some packets.
+/// The range of bytes of some packets.
 pub(crate) fn bytes_of(packets: &[(Leg, Range<usize>)]) -> Range<usize> {
     match packets {
         [(_, first), .., (_, last)] => first.start..last.end,
@@ -69,13 +69,13 @@ pub(crate) fn bytes_of(packets: &[(Leg, Range<usize>)]) -> Range<usize> {
     }
 }
 
-/// In-order queues beside the device's own.
+/// In-order queues in addition to the device's own.
 pub(crate) struct PacketQueues {
-    /// Packets on their way from the device.
+    /// For packets from the device.
     pub out: RawQueue,
-    /// Packets on their way to it, and what reads them.
+    /// For packets to the device, and kernels that read them.
     pub back: RawQueue,
 }
 
-/// By what room they are kept, and by the order of the field in memory.
+/// The key under which buffers are kept: the room, and the order of the field in memory.
 pub(crate) type PacketsKey = (u64, Layout);

@@ -1,5 +1,5 @@
-//! Which kernels a call builds, and whether the cache has them. With these a program can have processes of its own fill the cache before it measures, since
-//! drivers build one program after the other within a process. Nothing here starts a process.
+//! The kernels that a call builds, and whether the cache has them. Before it measures, a program can have separate processes fill the cache
+//! with these kernels, since drivers build one program at a time within a process. This module starts no process.
 
 use std::sync::Arc;
 
@@ -11,16 +11,16 @@ use super::tuning::{Planner, Reduction, SumForm, sums_file};
 use crate::backend::specification::{Geometry, Shape};
 use crate::backend::{BackendError, Sum};
 
-/// A kernel as a call builds and launches it.
+/// A kernel with its build options and work-group size.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct NeededKernel {
     /// Its source.
     pub source: Source,
     /// The build options.
     pub options: String,
-    /// Its name; empty where it is the program alone that is needed.
+    /// Its name; empty if only the program is needed.
     pub kernel: String,
-    /// Work-items of a group: some drivers compile a kernel for each size. Zeros of a program alone.
+    /// The work-group size, because some drivers compile a kernel for each size. Zeros if only the program is needed.
     pub local: [usize; 3],
 }
 
@@ -29,7 +29,7 @@ impl NeededKernel {
         Self { source, options, kernel: kernel.to_owned(), local }
     }
 
-    /// A program of which nothing is launched.
+    /// A program without a launch.
     pub fn program_alone(source: Source, options: String) -> Self {
         let (kernel, local) = PROGRAM_ALONE;
         Self::new(source, options, kernel, local)
@@ -37,10 +37,10 @@ impl NeededKernel {
 }
 
 impl OpenCl {
-    /// The kernels that a call builds in the tuning that the device has now: none is built. `sum`: how it sums, if it sums.
+    /// The kernels that a call builds with the device's current tuning. Nothing is built. `sum`: the kind of sum, for kernels that sum.
     ///
     /// # Errors
-    /// What the device does not take.
+    /// If the device does not support the call.
     pub fn needs(&self, shape: &Shape, sum: Sum) -> Result<Vec<NeededKernel>, BackendError> {
         let needed = self.planner(self.layout()).needs(shape, sum)?;
         Ok(needed.into_iter().map(|needed| NeededKernel { options: self.with_log(needed.options), ..needed }).collect())
@@ -49,7 +49,7 @@ impl OpenCl {
     /// Whether a kernel need not be built ([`Context::is_built`](super::Context::is_built)).
     ///
     /// # Errors
-    /// A file that is not there.
+    /// If a source file does not exist.
     pub fn has_built(&self, needed: &NeededKernel) -> Result<bool, BackendError> {
         let NeededKernel { source, options, kernel, local } = needed;
         let source = expand_for(self.context().info(), source, options)?;
@@ -61,14 +61,15 @@ impl OpenCl {
         self.program(&needed.source, &needed.options)
     }
 
-    /// Whether kernels are compiled only when they are launched ([`Context::is_built`](super::Context::is_built)): to build the program is not enough.
+    /// Whether kernels are compiled only when they are launched ([`Context::is_built`](super::Context::is_built)), so that building the
+    /// program is not enough.
     pub fn compiles_at_launch(&self) -> bool {
         self.context().info().keeps_programs()
     }
 }
 
 impl Planner<'_> {
-    /// As [`OpenCl::needs`], without the options by which a compiler tells what it made.
+    /// As [`OpenCl::needs`], without the options for compiler reports.
     pub(crate) fn needs(&self, shape: &Shape, sum: Sum) -> Result<Vec<NeededKernel>, BackendError> {
         if shape.kernel.sums() {
             return self.needs_of_sum(shape, sum);

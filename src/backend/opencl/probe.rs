@@ -1,6 +1,8 @@
-//! The start-up probe: whether a device and its driver keep the arithmetic contract, on which every bit-for-bit claim rests.
-//! Products and sums must round separately where the source says so, `fma` once, subnormals must be kept, division and
-//! square root be correctly rounded. Device side: `probe/probe.cl`. Runs once for a device and driver; the verdict is stored.
+//! The start-up probe: whether a device and its driver follow the canonical arithmetic, on which every bit-for-bit claim rests. Products
+//! and sums must round separately where the source says so, and `fma` must round once. Subnormal numbers must be kept; division and square
+//! root must be correctly rounded.
+//!
+//! The probe runs once for each device and driver, and its verdict is stored. Device side: `probe/probe.cl`.
 
 mod cases;
 
@@ -16,20 +18,20 @@ use super::queue::{Arg, Context, Launch};
 /// One operation in one precision, compared with the host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProbeCheck {
-    /// `f32 a * b + c`, say.
+    /// For example `f32 a * b + c`.
     pub name: String,
-    /// Operands tried.
+    /// The number of operands that were tried.
     pub cases: u64,
-    /// Operands for which the device's bits differ from IEEE's; any NaN equals any NaN.
+    /// The number of operands for which the device's bits differ from IEEE's; any NaN equals any NaN.
     pub failures: u64,
-    /// The first of those, with the bits.
+    /// The first failure, with its bits.
     pub first: Option<String>,
 }
 
-/// Whether results of a device may be called bitwise, check by check.
+/// Whether results of a device may be called bitwise, with each check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProbeVerdict {
-    /// What was checked.
+    /// The checks.
     pub checks: Vec<ProbeCheck>,
 }
 
@@ -39,7 +41,7 @@ impl ProbeVerdict {
         self.failed().next().is_none()
     }
 
-    /// One sentence that says what the device does otherwise than IEEE, or `None` if nothing.
+    /// One sentence about how the device differs from IEEE; `None` if it does not.
     pub fn why_not(&self) -> Option<String> {
         let first = self.failed().next()?;
         let example = first.first.as_deref().map(|example| format!(": {example}")).unwrap_or_default();
@@ -58,7 +60,7 @@ impl ProbeVerdict {
     }
 }
 
-/// The verdict on the device of `context`: the stored one, else measured now and stored.
+/// The verdict on the device of `context`: the stored one if there is one, otherwise it is measured and stored.
 pub fn probe(context: &Context) -> Result<ProbeVerdict, OpenClError> {
     probe_lanes(context, 1)
 }
@@ -77,15 +79,15 @@ fn probe_lanes(context: &Context, lanes: usize) -> Result<ProbeVerdict, OpenClEr
     Ok(verdict)
 }
 
-/// The same for vectors of numbers, as kernels have them whose work-items compute all lanes ([`super::LaneForm::Vectors`]).
+/// As [`probe`], for vectors of numbers. Kernels whose work-items compute all lanes use them ([`super::LaneForm::Vectors`]).
 ///
 /// # Errors
-/// As [`probe`]; a compiler that knows no such vectors fails to build.
+/// As [`probe`]. A compiler that does not support such vectors fails to build.
 pub(crate) fn probe_vectors(context: &Context) -> Result<ProbeVerdict, OpenClError> {
     probe_lanes(context, VECTOR_LANES)
 }
 
-/// Runs every check on the device of `context`, whatever is stored. An arithmetic that differs is no error, but the verdict.
+/// Runs every check on the device of `context`, without the stored verdict. An arithmetic that differs is not an error, but a verdict.
 fn measure_lanes(context: &Context, lanes: usize) -> Result<ProbeVerdict, OpenClError> {
     let mut checks = measure_precision::<f32>(context, lanes)?;
     if context.info().fp64 {
@@ -100,9 +102,9 @@ fn source() -> Result<String, SourceError> {
     expand_with(&[(SOURCE, include_str!("probe/probe.cl"))], SOURCE)
 }
 const KERNEL: &str = "probe";
-/// Fixed, so that a verdict can be reproduced; the digits mean nothing.
+/// The seed is fixed, so that a verdict can be reproduced. Its digits have no meaning.
 const SEED: u64 = 20_260_417;
-/// Work-groups have this size where the device takes it, and the number of operands is a multiple of it.
+/// The work-group size, if the device supports it. The number of operands is a multiple of it.
 const LOCAL: usize = 16;
 
 const VECTOR_LANES: usize = 8;
@@ -184,7 +186,7 @@ fn same<R: Real>(x: R, y: R) -> bool {
 }
 
 fn example<R: Real>(a: R, b: R, c: R, device: [R; 2], ieee: [R; 2]) -> String {
-    // The second value matters only where the first does not tell the two apart.
+    // The second value matters only if the first does not distinguish the two.
     let place = usize::from(same(device[0], ieee[0]));
     let [a, b, c, device, ieee] = [a, b, c, device[place], ieee[place]].map(Real::describe);
     format!("a = {a}, b = {b}, c = {c} give {device} on the device and {ieee} by IEEE")

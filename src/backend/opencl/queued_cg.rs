@@ -1,5 +1,5 @@
-//! Iterations of conjugate gradients that are queued one behind the other: each sum has a place of its own in a workspace of sums, where the kernels behind it
-//! (`cl/queued_cg.clh`) find it. All sums come to the host in one read.
+//! Iterations of conjugate gradients that are queued one after the other. Each sum has its own place in a workspace, where the kernels
+//! after it (`cl/queued_cg.clh`) read it. All sums are read to the host at once.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -17,46 +17,48 @@ use super::workspace::Workspace;
 use crate::backend::specification::{Call, Shape};
 use crate::backend::{BackendError, LaunchSequence, MOST_QUEUED, QueuedBounds, QueuedIterations, QueuedSums, Step};
 
-/// Kernels by their names: all vector operations of an iteration, what follows ⟨p, A p⟩, what ends it, and what adds up the sums of groups.
+/// Names of kernels: all vector operations of an iteration; those after ⟨p, A p⟩; the end of an iteration; and adding up the sums of
+/// work-groups.
 const AT_ONCE: &str = "cg_iteration";
 const RESIDUAL: &str = "cg_residual";
 const ADVANCE: &str = "cg_advance";
 const FINISH: &str = "finish";
 const SUMS: usize = 2;
 
-/// Iterations are launched again as the first one was where at least so many are queued together.
+/// The minimum number of iterations, queued together, from which the first one is replayed.
 const LEAST_REPLAYED: usize = 3;
 
 /// Iterations in the queue of a device.
 pub(crate) struct Iterations {
     sum: Sum,
-    /// Of those that were begun together, by their numbers, and how many these are.
+    /// The scalars of the iterations that were begun together, and the number of these iterations.
     scalars: [f64; SCALARS],
     iterations: usize,
-    /// What is launched again, from when there were iterations enough.
+    /// The iteration that is replayed, once there were enough of them.
     repeats: Option<Repeats>,
-    /// Where sums are made; there from the first one on.
+    /// Memory for sums, allocated by the first one.
     workspace: Option<Workspace>,
-    /// Whether all sums that were queued are known, so that others may use the workspace.
+    /// Whether all queued sums are known, so that others may use the workspace.
     is_settled: bool,
-    /// Where workspaces lie that nobody uses.
+    /// The pool of unused workspaces.
     spare_workspaces: Arc<Mutex<Vec<Workspace>>>,
-    /// What was built, by the names of kernels.
+    /// The built programs, by the names of their kernels.
     programs: HashMap<&'static str, Arc<Program>>,
-    /// Sums that were queued, and the elements of each.
+    /// The number of queued sums, and of the elements of each.
     sums: usize,
     elements: usize,
 }
 
-/// An iteration that is made again as it was.
+/// An iteration that is replayed.
 struct Repeats {
     guard: ReplayGuard,
     replay: Replay,
-    /// From when there is an iteration that consists of launches alone.
+    /// Whether there was an iteration that consists only of launches.
     is_complete: bool,
 }
 
-/// Scalars of iterations: the number of the iteration, and of its sums; and the bounds of those that are begun together.
+/// The number of scalars of iterations: the number of the iteration, those of its sums, and the bounds of the iterations that are begun
+/// together.
 const SCALARS: usize = 7;
 const ITERATION: ScalarArg = (0, count);
 const OF_SUM: [ScalarArg; SUMS] = [(1, count), (2, count)];
@@ -74,7 +76,7 @@ impl Repeats {
         Self { guard: device.context.replay_guard(), replay: Replay::default(), is_complete: false }
     }
 
-    /// Adds arguments of the launch that comes next, from the one of number `first` on.
+    /// Adds varying arguments of the next launch, beginning with argument number `first`.
     fn add(&mut self, first: usize, of_launch: &[ScalarArg], scalars: &[f64; SCALARS]) {
         let launch = self.guard.launches();
         let numbered = of_launch.iter().enumerate();
@@ -83,7 +85,7 @@ impl Repeats {
         self.replay.varying.extend(varying);
     }
 
-    /// Launches an iteration as those before it, if one was launches alone; else what comes is kept.
+    /// Replays an iteration, if there was one that consists only of launches. Otherwise keeps the launches that follow.
     fn launch(&mut self, device: &OpenCl, scalars: &[f64; SCALARS]) -> Result<bool, BackendError> {
         if !self.is_complete {
             self.replay.varying.clear();
@@ -100,7 +102,7 @@ impl Iterations {
     pub(crate) fn new(device: &OpenCl, sum: Sum) -> Self {
         Self {
             sum,
-            // No iteration is begun with these.
+            // No iteration begins with these.
             scalars: [f64::NAN; SCALARS],
             iterations: 0,
             repeats: None,
@@ -113,7 +115,7 @@ impl Iterations {
         }
     }
 
-    /// A program, which is looked for once.
+    /// A program, looked up once.
     fn program(
         &mut self,
         device: &OpenCl,
@@ -129,7 +131,7 @@ impl Iterations {
         Ok(program)
     }
 
-    /// The device begins with the first iteration while the host queues the others.
+    /// Makes the device begin with the first iteration while the host queues the others.
     fn flush_first(&self, device: &OpenCl) -> Result<(), BackendError> {
         if self.sums == SUMS {
             device.context.flush()?;
@@ -137,7 +139,7 @@ impl Iterations {
         Ok(())
     }
 
-    /// Launches a kernel that sums, and what adds up the sums of its groups.
+    /// Launches a kernel that sums, and the kernel that adds up the sums of its work-groups.
     fn launch_sum(&mut self, device: &OpenCl, call: &Call<'_, OpenCl>) -> Result<(), BackendError> {
         let (shape, layout) = (call.shape(), device.layout_of(call)?);
         let planner = device.planner(layout);
@@ -170,7 +172,7 @@ impl Iterations {
         Ok(())
     }
 
-    /// Launches what ends an iteration.
+    /// Launches the kernel that ends an iteration.
     fn launch_advance(&mut self, device: &OpenCl, call: &Call<'_, OpenCl>) -> Result<(), BackendError> {
         let (shape, layout) = (call.shape(), device.layout_of(call)?);
         let planner = device.planner(layout);
@@ -186,7 +188,7 @@ impl Iterations {
 }
 
 impl Planner<'_> {
-    /// The launch of what ends an iteration, and the build options.
+    /// The launch of the kernel that ends an iteration, and its build options.
     fn advance(&self, shape: &Shape, sum: Sum) -> (LaunchGeometry, String) {
         let nsimd = shape.lattice().nsimd();
         let osites = shape.target.osites() * shape.parts();
@@ -197,7 +199,7 @@ impl Planner<'_> {
         (geometry, format!("{common}{lane_groups} -DWORDS={}{tree}", shape.target.object.part_words()))
     }
 
-    /// The programs of a kernel of queued iterations, the one that adds up the sums of groups apart; none of other kernels.
+    /// The programs of a kernel of queued iterations, except the one that adds up the sums of work-groups; empty for other kernels.
     pub(crate) fn needs_of_queued(&self, shape: &Shape, sum: Sum) -> Result<Vec<NeededKernel>, BackendError> {
         let options = match shape.kernel.name {
             ADVANCE => self.advance(shape, sum).1,
@@ -217,7 +219,7 @@ impl Planner<'_> {
     }
 }
 
-/// Launches the kernel of a call. Behind the arguments of the call come those that change from one iteration to another, then those that stay.
+/// Launches the kernel of a call. After the call's arguments come those that change from iteration to iteration, then those that stay.
 fn launch_numbered(
     repeats: &mut Option<Repeats>,
     (device, call, layout): (&OpenCl, &Call<'_, OpenCl>, Layout),
@@ -250,7 +252,7 @@ impl LaunchSequence<OpenCl> for Iterations {
             self.repeats.get_or_insert_with(|| Repeats::new(device));
         }
         let Some(repeats) = &mut self.repeats else { return Ok(false) };
-        // Since the last iterations somebody may have begun to look.
+        // Somebody may have begun to watch launches since the last iterations.
         if iteration == 0 && device.is_watched() {
             repeats.is_complete = false;
         }

@@ -1,4 +1,5 @@
-//! Sums on a device: the launches of the kernels of `reduce.cl` (and those of `blas.cl` that end in a norm), and what the host makes of what they leave.
+//! Sums on a device: launches the kernels of `reduce.cl` (and those of `blas.cl` that end in a norm), and computes the results on the host
+//! from their output.
 
 use lanefield_reference::exact::{self, ExactSum};
 use lanefield_reference::kernels::reduce::{PartialSums, Sum};
@@ -26,12 +27,12 @@ impl Reduce for OpenCl {
 }
 
 impl OpenCl {
-    /// How sums are taken.
+    /// The options for sums.
     pub fn sum_options(&self) -> SumOptions {
         self.sums
     }
 
-    /// Takes sums in another way. No bit of any result changes.
+    /// Changes the options for sums. No bit of any result changes.
     pub fn set_sum_options(&mut self, options: SumOptions) {
         self.sums = options;
         self.plan_anew();
@@ -55,7 +56,7 @@ impl OpenCl {
             Ok((work, group, groups, build, program))
         };
         let (mut work, mut group, mut groups, mut build, mut program) = built(&planner)?;
-        // A kernel may take smaller groups than the device.
+        // A kernel may support only smaller groups than the device.
         let most = program.kernel_info(name)?.max_work_group_size;
         let device;
         if most < group {
@@ -70,7 +71,7 @@ impl OpenCl {
         self.finish_sums(&planner, &work, workspace, (group, groups), build)
     }
 
-    /// The sum of each word in the staged form: bundle by bundle, packed and summed.
+    /// The sum of each word in the staged form: bundle by bundle, packed and then summed.
     fn sum_staged(
         &self,
         call: &Call<'_, Self>,
@@ -101,7 +102,7 @@ impl OpenCl {
             let buffer = &field.storage().buffer;
             let arguments = [Arg::Buffer(&packed), Arg::Buffer(buffer), count(words), count(row * bundle)];
             self.launch_of(&pack, "pack", Launch { global, local }, &arguments)?;
-            // The last bundle may be short: what was packed before it there is summed too, and not looked at.
+            // The last bundle may be incomplete: words that were packed there earlier are summed, too, and ignored.
             let arguments = [Arg::Buffer(&packed), count(osites), count(bundle), count(0), count(row)];
             self.launch_sum(&program, "sum", &arguments, &one_row, workspace, (group, groups))?;
         }
@@ -123,7 +124,7 @@ impl OpenCl {
         self.launch_of(program, kernel, launch, &[arguments, &of_sums].concat())
     }
 
-    /// Adds up the groups' sums where that is still to be done, and reads the results.
+    /// Adds up the sums of work-groups if that is still to be done, and reads the results.
     fn finish_sums(
         &self,
         planner: &Planner<'_>,
@@ -171,7 +172,7 @@ impl OpenCl {
         numbered.map(|(number, parts)| self.accumulator(workspace, number, parts, terms)).collect()
     }
 
-    /// Exact sums of `terms` terms each, rounded, up to the first one of which something was spilled; and whether there is such a one.
+    /// Exact sums of `terms` terms each, rounded, up to the first one with a spilled part; and whether there is one.
     pub(crate) fn rounded_sums(
         &self,
         workspace: &Workspace,
@@ -180,10 +181,10 @@ impl OpenCl {
     ) -> Result<(Vec<f64>, bool), BackendError> {
         let results = self.exact_results(workspace, sums)?;
         let whole = results.iter().take_while(|[.., spilled]| *spilled == 0.0);
-        // As `queued_sum` in cl/queued_cg.clh: the sum of two doubles, rounded once. A zero `low` says nothing by its sign.
+        // As `queued_sum` in cl/queued_cg.clh: the sum of two doubles, rounded once. The sign of a zero `low` has no meaning.
         let mut values: Vec<f64> = whole.map(|&[high, low, _]| high + if low == 0.0 { -0.0 } else { low }).collect();
         let first = values.len();
-        // All are taken, so that no spill is left behind.
+        // All are read, so that no spilled part is left behind.
         for (number, &parts) in results.iter().enumerate().skip(first).filter(|(_, [.., spilled])| *spilled != 0.0) {
             let sum = self.accumulator(workspace, number, parts, terms)?;
             if number == first {
@@ -193,14 +194,14 @@ impl OpenCl {
         Ok((values, first < sums))
     }
 
-    /// What kernels left of exact sums: high, low, spilled.
+    /// The output of kernels for exact sums: high, low, spilled.
     fn exact_results(&self, workspace: &Workspace, sums: usize) -> Result<Vec<[f64; EXACT_RESULT]>, BackendError> {
         let mut results = vec![[0.0; EXACT_RESULT]; sums];
         self.context.read(&workspace.result, 0, bytemuck::cast_slice_mut(results.as_flattened_mut()))?;
         Ok(results)
     }
 
-    /// An exact sum, with what was spilled of it.
+    /// An exact sum with its spilled part.
     fn accumulator(
         &self,
         workspace: &Workspace,
@@ -218,7 +219,7 @@ impl OpenCl {
         Ok(sum)
     }
 
-    /// The spilled part of a sum; on the device it is cleared.
+    /// The spilled part of a sum. It is cleared on the device.
     fn take_spilled(&self, workspace: &Workspace, number: usize, terms: u64) -> Result<ExactSum, BackendError> {
         let mut words = [0i64; SPILL_WORDS];
         let offset = number * size_of_val(&words);

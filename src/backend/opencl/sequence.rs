@@ -1,6 +1,6 @@
-//! Launches that are made again and again (`LaunchSequence`), in the device's own queue or in several at once. Each is kept as it was made: the host then sets the
-//! scalars that changed, and queues. The device's own queue waits for the others at the end of a run, so that whoever uses the device afterwards, in that
-//! queue, finds them done.
+//! Repeated launches (`LaunchSequence`), in the device's own queue or in several at once. Each launch is kept, so that the host only sets
+//! the scalars that changed, and queues it. At the end of a run the device's own queue waits for the others. Later commands in that queue
+//! thus find the run completed.
 
 use std::mem;
 use std::ops::Range;
@@ -17,31 +17,31 @@ use crate::backend::timeline::Work;
 use crate::backend::{AnyField, BackendError, LaunchSequence, Step};
 
 pub(crate) struct Sequence {
-    /// At least two, or none where all goes to the device's own queue.
+    /// At least two queues, or none if everything goes to the device's own queue.
     queues: Vec<RawQueue>,
     wanted_queues: usize,
     scalars: Vec<f64>,
-    /// What is made again, once a run was kept to its end.
+    /// The launches for a replay, after a complete run was kept.
     replay: Replay,
     steps: Vec<KeptStep>,
     is_complete: bool,
-    /// Where it was kept.
+    /// The memory of the device on which they were kept.
     memory: Option<Arc<DeviceMemory>>,
-    /// The launches of the run that is being kept, if one is.
+    /// The launches of the run that is being kept, if there is one.
     kept: KeptLaunches,
     keeps: bool,
     run: Option<Run>,
 }
 
-/// A launch of the caller, which may be several of the device.
+/// A launch of the caller, which may be several launches of the device.
 struct KeptStep {
     launches: Range<usize>,
     queue: usize,
     after: Vec<usize>,
     layout: Layout,
-    /// Where its fields stand among its arguments.
+    /// The positions of its fields among its arguments.
     named: Vec<(&'static str, usize)>,
-    /// Beside fields and tables, what it reads.
+    /// The buffers that it reads, in addition to fields and tables.
     _buffers: Vec<Arc<Buffer>>,
 }
 
@@ -49,19 +49,19 @@ struct KeptStep {
 struct Run {
     memory: Arc<DeviceMemory>,
     queues: Vec<RawQueue>,
-    /// The last launch of each.
+    /// The last launch of each queue.
     last: Vec<Option<usize>>,
-    /// What was in the device's own queue before.
+    /// The end of the earlier commands in the device's own queue.
     start: RawEvent,
     /// By the number of the launch.
     events: Vec<Option<RawEvent>>,
-    /// Memory that launches use and nobody else may have before they are done.
+    /// Memory that the launches use. It must not be reused before they are done.
     buffers: Vec<Arc<Buffer>>,
     has_ended: bool,
 }
 
 impl Run {
-    /// All that comes next waits for the device's own queue.
+    /// Begins a run. Everything in it waits for the device's own queue.
     fn new(context: &Context, queues: Vec<RawQueue>) -> Result<Self, BackendError> {
         let start = context.barrier(&[])?;
         context.flush()?;
@@ -71,7 +71,7 @@ impl Run {
         Ok(Self { memory, queues, last, start, events: Vec::new(), buffers: Vec::new(), has_ended: false })
     }
 
-    /// What a launch in a queue waits for.
+    /// The events that a launch in a queue waits for.
     fn waits(&self, queue: usize, after: &[usize]) -> Vec<&RawEvent> {
         let mut events: Vec<_> = after.iter().filter_map(|&launch| self.events.get(launch)?.as_ref()).collect();
         if self.last[queue % self.queues.len()].is_none() {
@@ -88,11 +88,11 @@ impl Run {
         let number = queue % self.queues.len();
         self.last[number] = Some(self.events.len());
         self.events.push(event);
-        // Other queues may wait for this launch only when the device was told of it.
+        // Other queues may wait for this launch only after it was flushed to the device.
         Ok(self.memory.flush_queue(&self.queues[number])?)
     }
 
-    /// The device's own queue waits for all of it.
+    /// Makes the device's own queue wait for the whole run.
     fn join(mut self, context: &Context) -> Result<Vec<RawQueue>, BackendError> {
         let mut events = mem::take(&mut self.events);
         let last = self.last.iter().filter_map(|&launch| events.get_mut(launch?)?.take());
@@ -104,10 +104,10 @@ impl Run {
 
 impl Drop for Run {
     fn drop(&mut self) {
-        // Where they were not joined, nobody else waits for them.
+        // If they were not joined, nobody else waits for them.
         if !self.has_ended {
             for queue in &self.queues {
-                // A failure leaves nothing to do: the driver has given the commands up.
+                // If this fails, nothing is left to do: the driver has given up the commands.
                 let _ = queue.finish();
             }
         }
@@ -132,7 +132,7 @@ impl Sequence {
         }
     }
 
-    /// All launches are to be made by the caller once more.
+    /// Forgets kept launches: the caller must make all of them once more.
     fn forget(&mut self) {
         self.is_complete = false;
         self.replay = Replay::default();
@@ -252,7 +252,7 @@ impl LaunchSequence<OpenCl> for Sequence {
         let context = device.context();
         context.check_process()?;
         self.begin(context)?;
-        // Who looks at launches sees them made; and a thread whose launches are kept by others keeps these, too.
+        // Watched launches are not replayed. A thread whose launches are kept for another replay keeps these, too.
         self.keeps = !device.is_watched() && context.keeps_launches().is_none();
         if !self.keeps {
             return Ok(false);

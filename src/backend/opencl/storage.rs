@@ -1,4 +1,4 @@
-//! What the backend keeps in device memory for others: the numbers of fields, and tables. The layout of a field belongs to it.
+//! Device memory of the backend's users: the numbers of fields, and tables. The layout belongs to the field.
 
 use lanefield_reference::prelude::*;
 

@@ -1,4 +1,4 @@
-//! Device memory in which sums are made.
+//! Device memory for sums.
 
 use lanefield_reference::exact;
 use lanefield_reference::kernels::reduce::Sum;
@@ -8,14 +8,14 @@ use super::queue::{Arg, Context};
 use super::tuning::{COUNTS_AT_ONCE, Reduction};
 use crate::backend::BackendError;
 
-/// 64-bit words of a spilled sum: limbs, three counts, and whether there is any.
+/// The number of 64-bit words of a spilled sum: limbs, three counts, and whether there is a spilled part.
 pub(crate) const SPILL_WORDS: usize = exact::LIMBS + 4;
-/// Doubles of a finished sum: high, low, spilled; or one.
+/// The number of doubles of a finished exact sum: high, low, spilled. Other sums have one.
 pub(crate) const EXACT_RESULT: usize = 3;
 pub(crate) const TREE_RESULT: usize = 1;
 
-/// Device memory in which sums are made; kept, and made larger when needed. `spills` and the counts of `retired` are zero between sums; behind those lies what
-/// `cl/sum_in_launch.clh` keeps from one launch to the next.
+/// Device memory for sums. It is kept, and enlarged when needed. `spills` and the counts in `retired` are zero between sums. After the
+/// counts come the data that `cl/sum_in_launch.clh` keeps from one launch to the next.
 pub(crate) struct Workspace {
     partials: Buffer,
     pub result: Buffer,
@@ -41,7 +41,7 @@ impl Workspace {
         [&self.partials, &self.result, &self.retired, &self.spills].map(Buffer::bytes)
     }
 
-    /// The workspace that is kept, as large as a sum needs it.
+    /// The workspace, enlarged if a sum needs it.
     pub(crate) fn for_sum<'w>(
         held: &'w mut Option<Self>,
         context: &Context,
@@ -60,7 +60,7 @@ impl Workspace {
         ];
         let sizes = held.as_ref().map_or([0; 4], Self::sizes);
         if sizes.iter().zip(wanted).any(|(&has, wants)| has < wants) {
-            // What there was goes first, so that both need not fit.
+            // The old workspace is released first, so that both need not fit.
             *held = None;
         }
         match held {
@@ -69,7 +69,7 @@ impl Workspace {
         }
     }
 
-    /// The arguments that end those of a kernel that sums. `exchange`: bytes of local memory.
+    /// The last arguments of a kernel that sums. `exchange`: local memory, in bytes.
     pub(crate) fn arguments(&self, exchange: usize) -> [Arg<'_>; 5] {
         let Self { partials, result, retired, spills } = self;
         let [partials, result, retired, spills] = [partials, result, retired, spills].map(Arg::Buffer);

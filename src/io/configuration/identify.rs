@@ -1,10 +1,10 @@
-//! What a file is that holds no configuration of a format that is read, told by its first bytes, and how to get at what it holds.
+//! Describes files that hold no configuration in a known format, by their first bytes, and says how to get at their content.
 
 use std::fmt::Write as _;
 
 use crate::io::plain::PlainHeader;
 
-/// Compressions and containers by their first bytes, and the commands that print what is in them.
+/// Compressions and containers: their first bytes, and the commands that print their content.
 const PACKED: [(&[u8], &str, &str); 7] = [
     (b"\x1f\x8b", "gzip", "gzip -dc"),
     (b"BZh", "bzip2", "bzip2 -dc"),
@@ -15,7 +15,7 @@ const PACKED: [(&[u8], &str, &str); 7] = [
     (b"7z\xbc\xaf\x27\x1c", "7z", "7z x -so"),
 ];
 
-/// First words of other files of MILC, and what they are.
+/// First words of other MILC files, and descriptions of them.
 const OF_MILC: [(u32, &str); 3] = [
     (59354, "a configuration of MILC before its version 5"),
     (53546, "a configuration of MILC of 1996"),
@@ -62,10 +62,11 @@ pub(super) fn what_begins_so(start: &[u8], length: u64) -> String {
     for &byte in start.trim_ascii_end().iter().take(16) {
         let _ = write!(shown, "{}", byte.escape_ascii());
     }
-    format!("it begins with \"{shown}\", as files of no known format do")
+    format!("it begins with \"{shown}\", which is no known format")
 }
 
-/// The colours of a configuration of HiRep: their number and four extents, t first, as big-endian integers, the plaquette, and the links.
+/// The number of colours of a HiRep configuration. Its header has the number of colours and four extents, t first, as big-endian integers,
+/// and the plaquette; links follow.
 fn of_hirep(word: &impl Fn(usize, bool) -> Option<u32>, length: u64) -> Option<u64> {
     let number = |k: usize| word(k, true).map(u64::from);
     let colours = number(0).filter(|colours| (2..=16).contains(colours))?;

@@ -1,4 +1,4 @@
-//! Why a file in HDF5 was not read or written, and how its names are shown.
+//! Errors of reading and writing HDF5 files, and how the names in a file are shown.
 
 use std::io;
 
@@ -9,10 +9,10 @@ use crate::io::atomic::WriteError;
 use crate::io::npy::show_shape;
 use crate::io::open::OpenError;
 
-/// Groups that are searched for a dataset.
+/// The maximum number of groups that are searched for a dataset.
 pub(super) const MOST_GROUPS: usize = 10_000;
 
-/// Datasets that a message names.
+/// The maximum number of datasets that a message names.
 const MOST_NAMED: usize = 8;
 
 /// Why an array was not read or written.
@@ -28,7 +28,7 @@ pub enum Hdf5Error {
     Format(hdf5_pure::Error),
     #[error("no thread with a stack of 256 MiB can be started to read the HDF5 file: {0}")]
     Thread(io::Error),
-    #[error("the HDF5 file cannot be read: its parser stopped at what it did not expect")]
+    #[error("the HDF5 file cannot be read: its parser stopped at unexpected data")]
     Parser,
     #[error("the groups of the file cannot be searched ({}); name a dataset that is there", one_line(&.0.to_string()))]
     Search(hdf5_pure::Error),
@@ -40,7 +40,7 @@ pub enum Hdf5Error {
     Several { names: Vec<String> },
     #[error("the file has more than {MOST_GROUPS} groups to search; name the dataset")]
     TooManyGroups,
-    #[error("dataset {dataset:?} is damaged: its numbers do not belong to its attribute lanefield_sha256")]
+    #[error("dataset {dataset:?} is damaged: its numbers do not match its attribute lanefield_sha256")]
     Damaged { dataset: String },
     #[error(
         "dataset {dataset:?} is {found}; its elements should be compounds {{r, i}} of two f32 or two f64, \
@@ -72,7 +72,7 @@ impl From<hdf5_pure::Error> for Hdf5Error {
     }
 }
 
-/// The first of some names, and how many more there are.
+/// The first few names, and the number of the others.
 fn listed(names: &[String]) -> String {
     let shown: Vec<&str> = names.iter().take(MOST_NAMED).map(String::as_str).collect();
     match names.len() {
@@ -82,7 +82,7 @@ fn listed(names: &[String]) -> String {
     }
 }
 
-/// Text from a file, as it may stand in a message: short, without control characters.
+/// Text from a file in a form that fits a message: short, without control characters.
 pub(super) fn one_line(text: &str) -> String {
     const MOST: usize = 80;
     let mut line: String = text.chars().take(MOST).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();

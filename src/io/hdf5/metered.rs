@@ -1,4 +1,4 @@
-//! A file of which no more is read than a sound one needs.
+//! A file with a limit on the number of bytes that are read.
 
 use std::io::{Read, Seek};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,12 +7,11 @@ use hdf5_pure::{FormatError, ReadSeekSource, Source};
 
 use super::stored::PARTS;
 
-/// A file, of which no more is read than a sound one needs. The trees of a damaged file may be circles, in which the
-/// parsers of `hdf5_pure` go round until they are as deep as they allow: a node with two branches is then read
-/// exponentially often.
+/// A file from which no more is read than an intact one needs. In a damaged file the trees may contain cycles. The parsers of `hdf5_pure`
+/// follow these to their maximum depth, and read a node with two branches exponentially often.
 pub(super) struct Metered<R> {
     file: ReadSeekSource<R>,
-    /// What may still be read, in bytes. A read counts as [`Self::READ`] bytes besides its own.
+    /// The bytes that may still be read. Each read counts as [`Self::READ`] bytes more than its length.
     left: AtomicU64,
 }
 
@@ -21,7 +20,7 @@ impl<R: Read + Seek> Metered<R> {
 
     pub(super) fn new(reader: R) -> Result<Self, FormatError> {
         let file = ReadSeekSource::new(reader)?;
-        // Numbers are read once, and the index of their chunks once a part.
+        // Numbers are read once, and the index of their chunks once for each piece.
         let left = file.len().saturating_mul(2 * PARTS).saturating_add(16 << 20);
         Ok(Self { file, left: left.into() })
     }

@@ -1,9 +1,11 @@
-//! Arrays of complex numbers in HDF5 files (`.h5`), in and out. A complex number is what h5py makes of complex64 and
-//! complex128: a compound of two floats, the real part first. Real arrays whose last axis is 2, as other lattice
-//! programs write them, are read too, and so are elements that are arrays, as QDP++ writes its fields: their axes follow those of the dataset. The counterpart for NumPy's own format is `npy`; the format itself is that of the
-//! HDF5 library, and `hdf5_pure` reads and writes it.
+//! Reads and writes arrays of complex numbers in HDF5 files (`.h5`). The format is that of the HDF5 library; the crate `hdf5_pure`
+//! implements it. `npy` is the counterpart for NumPy's own format.
 //!
-//! What a file claims is held against its length before anything is allocated for it, and `Metered` bounds how much is read.
+//! A complex number is stored as h5py stores complex64 and complex128: a compound of two floats, the real part first. Two other forms can
+//! be read. Other lattice programs write real arrays whose last axis is 2. QDP++ writes fields whose elements are arrays; their axes follow
+//! those of the dataset.
+//!
+//! The sizes that a file states are compared with its length before memory is allocated, and `Metered` bounds how much is read.
 
 mod error;
 mod metered;
@@ -30,28 +32,28 @@ use error::{MOST_GROUPS, one_line};
 use metered::Metered;
 use stored::{Stored, StoredNumbers, product};
 
-/// Groups above a dataset that is searched for. Groups may contain each other: a search that follows them does not end.
+/// The maximum number of nested groups in a search for a dataset. Groups may contain each other, so an unlimited search might not end.
 const MOST_DEPTH: usize = 32;
 
-/// Bytes of the stack on which a file is parsed: 8191 levels of a type, each of up to 10 kB in a build for debugging.
-/// What is not used takes no memory.
+/// The size of the stack on which a file is parsed, in bytes: enough for 8191 levels of a type, each of up to 10 kB in a debug build.
+/// Unused stack takes no memory.
 const STACK: usize = 256 << 20;
 
-/// Whether a file begins as HDF5 files do.
+/// Whether a file begins like an HDF5 file.
 pub fn is_hdf5(path: &Path) -> bool {
     first_bytes(path) == Some(*b"\x89HDF")
 }
 
-/// Reads the dataset at a path in the file (`"a/b/c"`), or the only one with complex numbers, in whatever group it is.
-/// Numbers need not be finite. A real array of two or more axes, the last of which is 2, loses that axis. Soft and
-/// external links are not followed. Where groups are of the old kind (h5py's default) and have soft links, the dataset
-/// must be named.
-/// Nothing is allocated for numbers before the file is known to be long enough for them.
+/// Reads the dataset at a path in the file (`"a/b/c"`), or the only dataset of complex numbers in any group.
+///
+/// Numbers need not be finite. A real array of two or more axes, the last of which is 2, loses that axis. Soft and external links are not
+/// followed. If groups are of the old kind (h5py's default) and contain soft links, the dataset must be named. Memory for the numbers is
+/// allocated only if the file is long enough to contain them.
 pub fn read_complex(path: &Path, dataset: Option<&str>) -> Result<ComplexArray, Hdf5Error> {
     read_from(open(path)?.0, dataset)
 }
 
-/// As [`read_complex`], of a file that is open or in memory.
+/// As [`read_complex`], from an open file or from memory.
 pub fn read_from(reader: impl Read + Seek + Send + 'static, dataset: Option<&str>) -> Result<ComplexArray, Hdf5Error> {
     // `hdf5_pure` descends into a type by calling itself, a level for every 8 bytes of the file: a type as large as it
     // may be overflows the stack of a usual thread. Where arithmetic is checked, some files with wrong numbers make it
@@ -101,7 +103,7 @@ fn named_dataset(file: &hdf5_pure::File, path: &str) -> Result<Dataset, Hdf5Erro
 
 fn only_complex_dataset(file: &hdf5_pure::File) -> Result<(String, Dataset), Hdf5Error> {
     let all = all_datasets(file)?;
-    // A type that is not known (strings of a later version, say) is no complex number.
+    // An unknown type (strings of a later version, for example) is not a complex number.
     let is_complex = |dataset: &Dataset| DatasetKind::of(dataset).is_ok_and(|kind| kind.numbers.is_some());
     let (mut complex, others): (Vec<_>, Vec<_>) = all.into_iter().partition(|(_, dataset)| is_complex(dataset));
     match (complex.len(), complex.pop()) {
@@ -147,11 +149,11 @@ fn all_datasets(file: &hdf5_pure::File) -> Result<Vec<(String, Dataset)>, Hdf5Er
     Ok(found)
 }
 
-/// What the elements of a dataset are.
+/// The type of a dataset's elements.
 struct DatasetKind {
     /// Type and shape, for messages.
     description: String,
-    /// Where they are complex numbers.
+    /// How the numbers are stored, if they are complex.
     numbers: Option<StoredNumbers>,
 }
 
@@ -159,7 +161,7 @@ impl DatasetKind {
     fn of(dataset: &Dataset) -> Result<Self, hdf5_pure::Error> {
         let (datatype, extents) = (dataset.datatype()?, dataset.shape()?);
         let description = one_line(&format!("{datatype} {}", show_shape(&extents)));
-        // Elements that are arrays have axes of their own.
+        // Elements that are arrays have their own axes.
         let (mut shape, mut scalar) = (extents.clone(), &datatype);
         while let Datatype::Array { base_type, dimensions } = scalar {
             shape.extend(dimensions.iter().map(|&dimension| u64::from(dimension)));
@@ -182,7 +184,7 @@ impl DatasetKind {
                 _ => None,
             },
             other => match (float(other), shape.split_last()) {
-                // Two numbers alone may be anything.
+                // An array of only two numbers may be anything.
                 (Some((precision, big_endian)), Some((2, axes))) if !axes.is_empty() => {
                     let shape = axes.to_vec();
                     let element = element(precision.complex_size() / 2);
@@ -195,8 +197,8 @@ impl DatasetKind {
     }
 }
 
-/// Whether the members of a compound are called as real and imaginary part are: r and i, re and im, real and imag, x
-/// and y. A mean and its error, say, are two floats too.
+/// Whether the names of a compound's members are those of a real and an imaginary part: r and i, re and im, real and imag, x and y. Two
+/// floats may have another meaning, for example a mean and its error.
 fn are_parts(first: &str, second: &str) -> bool {
     let initial = |name: &str| name.trim_start_matches('_').chars().next().map(|c| c.to_ascii_lowercase());
     match (initial(first), initial(second)) {
@@ -221,7 +223,7 @@ fn float(datatype: &Datatype) -> Option<(Precision, bool)> {
         .map(|(_, precision)| (precision, big_endian))
 }
 
-/// The attribute of a dataset with the SHA-256 of what it was when it was written.
+/// The attribute with the SHA-256 that a dataset had when it was written.
 const SEAL: &str = "lanefield_sha256";
 
 /// The SHA-256 of the shape, as `(4, 8)` and a newline, and of all numbers in little-endian f64.
@@ -240,11 +242,11 @@ fn seal_of(array: &ComplexArray) -> String {
     hex::encode(digest.finalize())
 }
 
-/// Writes a file with one dataset, whole or not at all: compounds {r, i}, little-endian, contiguous, as h5py writes
-/// complex64 and complex128. Groups in its path (`"a/b/c"`) are made. HDF5 1.8 and later read the file.
+/// Writes a file with one dataset, whole or not at all. The numbers are compounds {r, i}, little-endian and contiguous, as h5py writes
+/// complex64 and complex128. Groups in its path (`"a/b/c"`) are created. HDF5 1.8 and later can read the file.
 ///
 /// # Errors
-/// [`Hdf5Error::Name`], [`Hdf5Error::Length`], [`Hdf5Error::OutOfMemory`] (the bytes are in memory besides the array),
+/// [`Hdf5Error::Name`], [`Hdf5Error::Length`], [`Hdf5Error::OutOfMemory`] (the bytes are in memory in addition to the array),
 /// [`Hdf5Error::Write`].
 pub fn write_complex(path: &Path, dataset: &str, array: &ComplexArray) -> Result<(), Hdf5Error> {
     let file = builder(dataset, array)?;
@@ -295,7 +297,7 @@ fn builder(dataset: &str, array: &ComplexArray) -> Result<FileBuilder, Hdf5Error
     Ok(file)
 }
 
-/// The bytes of numbers, or how many there is no memory for.
+/// The bytes of the numbers; if there is not enough memory for them, how many bytes that would be.
 fn bytes_of<R: Copy, const SIZE: usize>(values: &[Complex<R>], bytes: fn(R) -> [u8; SIZE]) -> Result<Vec<u8>, u64> {
     let needed = std::mem::size_of_val(values);
     let mut all = Vec::new();

@@ -1,4 +1,4 @@
-//! How the numbers of a dataset lie in the file, and what must hold before room is made for them.
+//! How the numbers of a dataset are stored in the file, and what is checked before memory for them is allocated.
 
 use std::collections::BTreeSet;
 
@@ -9,24 +9,24 @@ use num_complex::Complex;
 use super::error::Hdf5Error;
 use crate::io::npy::{ComplexArray, ComplexValues, Precision, show_shape};
 
-/// Bytes that deflate makes of one at most (1032), and a little more for checksums.
+/// The largest expansion factor of deflate (1032), plus a little for checksums.
 const MOST_INFLATION: u64 = 1040;
 
-/// The filters that are undone without loss: deflate, shuffle, Fletcher's checksum, LZF. None inflates more than deflate.
+/// The filters that can be undone exactly: deflate, shuffle, Fletcher's checksum, LZF. None expands more than deflate.
 const FILTERS: [u16; 4] = [1, 2, 3, 32000];
 
-/// Parts in which a dataset is read, so that its bytes and its numbers are not in memory both at once.
+/// The number of pieces in which a dataset is read, so that its bytes and its numbers are not all in memory at the same time.
 pub(super) const PARTS: u64 = 16;
 
 /// How the complex numbers of a dataset are stored.
 pub(super) struct StoredNumbers {
-    /// Of the array of complex numbers.
+    /// The shape of the array of complex numbers.
     pub shape: Vec<u64>,
     pub precision: Precision,
     pub big_endian: bool,
-    /// Of the dataset.
+    /// The extents of the dataset.
     pub extents: Vec<u64>,
-    /// Bytes of one of its elements.
+    /// The size of one of its elements, in bytes.
     pub element: u64,
 }
 
@@ -35,7 +35,7 @@ pub(super) struct Stored {
     pub path: String,
     pub dataset: Dataset,
     pub numbers: StoredNumbers,
-    /// Bytes of the file.
+    /// The size of the file, in bytes.
     pub length: u64,
 }
 
@@ -52,7 +52,7 @@ impl Stored {
         Ok(ComplexArray { shape, values })
     }
 
-    /// The numbers, whose parts are `SIZE` bytes each.
+    /// The numbers, whose real and imaginary parts are `SIZE` bytes each.
     fn values<R, const SIZE: usize>(&self, part: fn([u8; SIZE]) -> R) -> Result<Vec<Complex<R>>, Hdf5Error> {
         let numbers = if self.numbers.shape.contains(&0) { Some(0) } else { product(&self.numbers.shape) };
         let bytes = numbers.and_then(|n| n.checked_mul(2 * SIZE as u64)).ok_or_else(|| self.too_large())?;
@@ -76,13 +76,13 @@ impl Stored {
         }
     }
 
-    /// Extent of the slowest axis of the dataset.
+    /// The extent of the slowest axis of the dataset.
     fn rows(&self) -> u64 {
         self.numbers.extents.first().copied().unwrap_or(1)
     }
 
-    /// How many rows are read at once: whole chunks, in about [`PARTS`] parts. Before that is known, all `bytes` of the
-    /// numbers must be in the file, or be what its compressed chunks can hold.
+    /// The number of rows that are read at a time: whole chunks, in about [`PARTS`] pieces. Checks first that all `bytes` of the numbers
+    /// are in the file, or that its compressed chunks can hold as many.
     fn rows_at_once(&self, bytes: u64) -> Result<usize, Hdf5Error> {
         let layout = self.dataset.layout().map_err(|error| match error {
             hdf5_pure::Error::Format(FormatError::InvalidLayoutVersion(version)) => self.storage(format!(
@@ -107,7 +107,7 @@ impl Stored {
         usize::try_from(rows.min(self.rows())).map_err(|_| self.too_large())
     }
 
-    /// All chunks are there, and can hold as much as they must. Gives the rows of a chunk.
+    /// Checks that all chunks exist and are large enough. Returns the number of rows of a chunk.
     fn check_chunks(&self, chunk: &[u64], bytes: u64) -> Result<u64, Hdf5Error> {
         let filters = self.dataset.filters();
         if let Some(filter) = filters.iter().find(|filter| !FILTERS.contains(filter)) {
@@ -123,7 +123,7 @@ impl Stored {
         let counts: Vec<u64> = extents.iter().zip(chunk).map(|(extent, edge)| extent.div_ceil(*edge)).collect();
         let inflation = if filters.is_empty() { 1 } else { MOST_INFLATION };
         let inflated = |stored: u64| stored.saturating_mul(inflation);
-        // A chunk takes a byte and its address at least. Only then may the chunks be listed.
+        // A chunk needs at least one byte and its address. The chunks may be listed only after this check.
         let expected = product(&counts).filter(|count| count.saturating_mul(8) <= self.length);
         let chunk_bytes = product(chunk).and_then(|n| n.checked_mul(element));
         let (Some(expected), Some(chunk_bytes), true) = (expected, chunk_bytes, bytes <= inflated(self.length)) else {
@@ -141,7 +141,7 @@ impl Stored {
                 places.insert(found.offset);
             }
         }
-        // Chunks that share their bytes would be a small file of many numbers.
+        // If chunks shared bytes, a small file could claim many numbers.
         ensure!(stored <= self.length, self.too_large());
         match places.len() as u64 == expected {
             // A damaged file may have chunks of an array without axes.
@@ -163,7 +163,7 @@ impl Stored {
     }
 }
 
-/// Of all extents; None where it is too large.
+/// The product of all extents; `None` if it overflows.
 pub(super) fn product(extents: &[u64]) -> Option<u64> {
     extents.iter().try_fold(1u64, |n, &extent| n.checked_mul(extent))
 }

@@ -1,4 +1,4 @@
-//! Reading what h5py wrote (`tests/data/hdf5`), and what this module wrote; damaged files.
+//! Tests that read files from h5py (`tests/data/hdf5`), files written by this module, and damaged files.
 
 use std::fs;
 use std::io::Cursor;
@@ -43,7 +43,7 @@ fn message(result: Result<ComplexArray, Hdf5Error>) -> String {
     result.unwrap_err().to_string()
 }
 
-/// The bits of the numbers, which tell NaN and the sign of zero.
+/// The bits of the numbers, which distinguish NaNs and signed zeros.
 fn bits(array: &ComplexArray) -> Vec<u64> {
     match &array.values {
         ComplexValues::F32(values) => {
@@ -245,13 +245,13 @@ fn a_read_is_metered() {
     assert_eq!(reads as u64, (64 * 2 * PARTS + (16 << 20)) / (64 + 256));
 }
 
-/// All files that are damaged below, and a dataset to read besides the search.
+/// All files that are damaged below, with the dataset to read in addition to the search.
 fn sound_files() -> Vec<(Vec<u8>, &'static str)> {
     let fixture = |name: &str| fs::read(Path::new(FIXTURES).join(name).with_extension("h5")).unwrap();
     vec![(to_bytes("a/b", &complex64(&[2, 3])), "a/b"), (fixture("chunked"), "gzip"), (fixture("latest"), "chunked")]
 }
 
-/// A message is one line, and readable.
+/// Checks that a message is one readable line.
 fn check(result: Result<ComplexArray, Hdf5Error>) {
     match result {
         Ok(array) => assert_eq!(array.values.len(), array.shape.iter().product::<usize>()),
@@ -317,7 +317,7 @@ fn a_truncated_file_is_an_error_or_whole() {
         let whole = parse(file.clone(), Some(dataset)).unwrap();
         for length in 0..file.len() {
             match parse(file[..length].to_vec(), Some(dataset)) {
-                // What is cut off may be what no number needs.
+                // The missing bytes may be ones that no number needs.
                 Ok(read) => assert_eq!(read, whole, "of {length} bytes"),
                 error => check(error),
             }
@@ -338,7 +338,7 @@ fn a_file_with_a_wrong_byte_does_not_panic() {
     }
 }
 
-/// As QDP++ writes a propagator: each element is an array of spins of arrays of colours.
+/// QDP++ writes a propagator this way: each element is an array of spins of arrays of colours.
 #[test]
 fn elements_that_are_arrays_add_their_axes() {
     let array = complex128(&[2, 3, 4, 4, 3, 3]);

@@ -1,4 +1,4 @@
-//! All that is wrong with an ILDG or SciDAC file, and what is missing in it.
+//! Lists the defects and missing records of an ILDG or SciDAC file.
 
 use std::io::BufReader;
 use std::path::Path;
@@ -14,10 +14,11 @@ use crate::comm::WholeLattice;
 use crate::io::lime::{LimeError, records};
 use crate::io::open::open;
 
-/// Names every defect of the file at `path`, one a line; none of a file that the ILDG would take. `given`: the lattice of a file that does not say it.
+/// Lists every defect of the file at `path`, one a line. The list is empty if the ILDG would accept the file. `given`: the lattice, for
+/// files that do not say it.
 ///
 /// # Errors
-/// [`IldgError::Open`] and [`IldgError::Read`]: of a file that cannot be judged.
+/// [`IldgError::Open`] and [`IldgError::Read`] if the file cannot be judged.
 pub fn check(path: &Path, given: Option<Extents>) -> Result<Vec<String>, IldgError> {
     let (file, length) = open(path)?;
     let mut reader = BufReader::new(file);
@@ -34,10 +35,10 @@ pub fn check(path: &Path, given: Option<Extents>) -> Result<Vec<String>, IldgErr
         }
     }
     if of_kind(FORMAT) == 0 {
-        defects.push(format!("there is no record {FORMAT}: it is no ILDG file"));
+        defects.push(format!("there is no record {FORMAT}: it is not an ILDG file"));
     }
     if of_kind(CHECKSUM) == 0 {
-        defects.push(format!("there is no record {CHECKSUM}: damage to the links cannot be told"));
+        defects.push(format!("there is no record {CHECKSUM}: damage to the links cannot be detected"));
     }
     if let Some(data) = found.iter().find(|record| DATA.contains(&record.kind.as_str())) {
         for name in [FORMAT, CHECKSUM, PRIVATE_FILE, PRIVATE_RECORD] {

@@ -1,4 +1,4 @@
-//! What can be wrong with an ILDG or SciDAC file, and how it is said: with the record that is concerned, and both values.
+//! Errors of ILDG and SciDAC files. Messages name the record and both values.
 
 use std::io;
 

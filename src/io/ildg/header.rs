@@ -1,4 +1,5 @@
-//! What the records of an ILDG or SciDAC file say about its links. Writers differ in which records there are, and in their order.
+//! What the records of an ILDG or SciDAC file say about its links. Which records exist, and in which order, depends on the program that
+//! wrote them.
 
 use std::io::{Read, Seek, SeekFrom};
 
@@ -10,13 +11,13 @@ use super::{CHECKSUM, Checksums, DATA, FORMAT, IldgError, LFN, PRIVATE_FILE, PRI
 use crate::io::lime::{Record, records};
 use crate::io::nersc::FloatingPoint;
 
-/// The longest record of text that is read.
+/// The maximum length of a text record, in bytes.
 const MOST_TEXT: u64 = 1 << 20;
 
-/// The plaquette and the link trace that a file gives, in usqcdInfo.
+/// The plaquette and the link trace that a file states in usqcdInfo.
 #[derive(Clone, Copy, PartialEq, Default, Debug)]
 pub struct Observables {
-    /// The average plaquette: of Re tr / 3, or, as MILC writes it, of Re tr.
+    /// The average plaquette: of Re tr / 3, or, in files of MILC, of Re tr.
     pub plaquette: Option<f64>,
     /// The average of Re tr U / 3.
     pub link_trace: Option<f64>,
@@ -27,7 +28,7 @@ pub struct Observables {
 #[allow(missing_docs, reason = "the names say it")]
 pub struct IldgHeader {
     pub records: Vec<Record>,
-    /// The number of the record that holds the links.
+    /// The index of the record that holds the links.
     pub data: usize,
     pub extents: Extents,
     /// `F32Big` or `F64Big`.
@@ -37,11 +38,11 @@ pub struct IldgHeader {
     pub observables: Observables,
     /// The text of `<info>` in usqcdInfo.
     pub info: Option<String>,
-    /// What is wrong with records that were not needed.
+    /// Defects in records that were not needed.
     pub problems: Vec<String>,
 }
 
-/// The record of a kind that goes with the data: in their message, where there is one, else the first in the file.
+/// The record of this kind that belongs to the data: in the same message if there is one, else the first in the file.
 pub(super) fn record_for<'a>(records: &'a [Record], data: &Record, kind: &str) -> Option<&'a Record> {
     let of_kind = || records.iter().filter(|record| record.kind == kind);
     of_kind().find(|record| record.message == data.message).or_else(|| of_kind().next())
@@ -60,7 +61,7 @@ pub(super) fn text_of(
     Ok(text)
 }
 
-/// The elements of a record of XML, where there is one.
+/// The elements of an XML record, if it exists.
 pub(super) fn xml_of(
     reader: &mut (impl Read + Seek),
     header: (&[Record], &Record),
@@ -72,7 +73,7 @@ pub(super) fn xml_of(
     Ok(Some(parsed))
 }
 
-/// Four extents, or what is wrong with them.
+/// Parses four extents.
 fn extents_of(record: &'static str, numbers: &[&str]) -> Result<Extents, IldgError> {
     let malformed = |problem: String| IldgError::Malformed { record, problem };
     let parsed: Option<Vec<usize>> = numbers.iter().map(|number| number.parse().ok()).collect();
@@ -83,8 +84,8 @@ fn extents_of(record: &'static str, numbers: &[&str]) -> Result<Extents, IldgErr
 }
 
 impl IldgHeader {
-    /// Reads it from a file of so many bytes. `given`: the lattice, for files that do not say it.
-    /// The length of the data agrees with what the header says.
+    /// Reads the header from a file of `length` bytes, and checks that the data have the length that it implies. `given`: the lattice, for
+    /// files that do not say it.
     pub fn read(reader: &mut (impl Read + Seek), length: u64, given: Option<Extents>) -> Result<Self, IldgError> {
         let records = records(reader, length)?;
         let Some(data) = records.iter().position(|record| DATA.contains(&record.kind.as_str())) else {
@@ -176,7 +177,7 @@ impl IldgHeader {
             }
             None => None,
         };
-        // What users put there need not be XML.
+        // Content from users need not be XML.
         let record = match record_for(&records, &records[data], RECORD) {
             Some(record) if record.length <= MOST_TEXT => elements(&text_of(reader, record, RECORD)?).ok(),
             _ => None,
@@ -193,7 +194,7 @@ impl IldgHeader {
     }
 }
 
-/// What a record says, if it can be understood; what cannot is a problem, and is done without.
+/// The content of an optional record. If it cannot be understood, that becomes a problem, and the record is ignored.
 fn needed<T>(read: Result<Option<T>, IldgError>, problems: &mut Vec<String>) -> Result<Option<T>, IldgError> {
     match read {
         Err(error @ (IldgError::Malformed { .. } | IldgError::TooLong { .. })) => {
@@ -204,7 +205,7 @@ fn needed<T>(read: Result<Option<T>, IldgError>, problems: &mut Vec<String>) -> 
     }
 }
 
-/// Names the other groups whose matrices could have this number of bytes.
+/// Names the other groups whose matrices would have this number of bytes.
 fn other_group(extents: Extents, bytes: u64) -> String {
     let of = |colours: u64, size: u64| extents.volume() as u64 * 4 * 2 * colours * colours * size == bytes;
     let found = [2, 4, 5, 6].into_iter().flat_map(|colours| [(colours, 32), (colours, 64)]);

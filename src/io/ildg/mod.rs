@@ -1,6 +1,7 @@
-//! Gauge configurations in ILDG and SciDAC files: LIME records with XML, the links of one site after the other, x fastest, big-endian, and a checksum.
-//! Sources: *ILDG Binary File Format* 1.1 (2005), and the QIO library's SciDAC records, so that programs on QIO, Grid and the ILDG's own tools read
-//! what is written here.
+//! Gauge configurations in ILDG and SciDAC files. They consist of LIME records: XML, the links site by site with x fastest and big-endian,
+//! and a checksum. Programs based on QIO, Grid and the ILDG's own tools can read the files written here.
+//!
+//! Sources: *ILDG Binary File Format* 1.1 (2005), and the SciDAC records of the QIO library.
 
 mod check;
 mod error;
@@ -39,7 +40,7 @@ const fn site_bytes(floating_point: FloatingPoint) -> usize {
         }
 }
 
-/// The checksums of SciDAC, of sites that were added so far.
+/// The SciDAC checksums of the sites that were added so far.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Checksums {
     /// Exclusive or of the CRC-32 of each site's bytes, rotated to the left by its number mod 29.
@@ -49,14 +50,14 @@ pub struct Checksums {
 }
 
 impl Checksums {
-    /// Adds the bytes of the site of this number, x fastest, as they are in the file.
+    /// Adds the bytes of a site as they are in the file. `site` is its number, x fastest.
     pub fn add(&mut self, site: usize, bytes: &[u8]) {
         let crc = crc32fast::hash(bytes);
         self.a ^= crc.rotate_left((site % 29) as u32);
         self.b ^= crc.rotate_left((site % 31) as u32);
     }
 
-    /// Those of all ranks.
+    /// Combines the checksums of all ranks.
     fn merged(self, lattice: &crate::comm::WholeLattice) -> Result<Self, crate::comm::CommError> {
         let [a, b] = lattice.exclusive_or([self.a, self.b])?;
         Ok(Self { a, b })

@@ -1,4 +1,5 @@
-//! Reading an ILDG or SciDAC file: the header, the length, the links; then all that the file says about them is verified. The counterpart is `writer.rs`.
+//! Reads an ILDG or SciDAC file: header, length, links; then verifies everything that the file says about them. The counterpart is
+//! `writer.rs`.
 
 use std::io::{self, BufReader, Cursor, Read, Seek};
 use std::path::Path;
@@ -12,7 +13,7 @@ use crate::io::nersc::{LINK_TRACE_TOLERANCE, PLAQUETTE_TOLERANCE};
 use crate::io::open::open;
 use crate::io::rows::{Demand, SitesOfFile, require_room};
 
-/// An ILDG or SciDAC file: what its records say, and its links, which agree with them.
+/// An ILDG or SciDAC file: the content of its records, and its links, which agree with them.
 #[derive(Clone, PartialEq, Debug)]
 pub struct IldgFile {
     /// The records.
@@ -21,32 +22,32 @@ pub struct IldgFile {
     pub configuration: Configuration,
 }
 
-/// Reads the file at `path`, and verifies its structure, its length, checksums, plaquette and link trace where it has them, and that its links are finite and
-/// in SU(3). `given`: the lattice, which a file with nothing but `ildg-binary-data` does not say.
-/// Nothing is allocated for links before their length is known to be right.
+/// Reads the file at `path` and verifies its structure and length. If the file has checksums, a plaquette and a link trace, they are
+/// verified, too. Links must be finite and in SU(3). `given`: the lattice, which a file that contains only `ildg-binary-data` does not say.
+/// Memory for links is allocated only after their length was checked.
 pub fn read(path: &Path, given: Option<Extents>) -> Result<IldgFile, IldgError> {
     let (file, length) = open(path)?;
     read_from(file, length, given)
 }
 
-/// The header of the file at `path`, with whose length it agrees.
+/// Reads the header of the file at `path`, and checks it against the length of the file.
 pub fn read_header(path: &Path, given: Option<Extents>) -> Result<IldgHeader, IldgError> {
     let (file, length) = open(path)?;
     IldgHeader::read(&mut BufReader::new(file), length, given)
 }
 
-/// As [`read`], of a whole file in memory.
+/// As [`read`], from a whole file in memory.
 pub fn parse(bytes: &[u8], given: Option<Extents>) -> Result<IldgFile, IldgError> {
     read_from(Cursor::new(bytes), bytes.len() as u64, given)
 }
 
-/// As [`read`], of the part of a rank: each reads its own sites and those around them, and all verify the whole together.
-/// Fails on each rank by itself if its own links are damaged.
+/// As [`read`], by several ranks: each reads the sites of its local volume and those around it, and all verify the whole together. A rank
+/// whose own links are damaged fails alone.
 pub fn read_part(path: &Path, lattice: &WholeLattice) -> Result<IldgFile, IldgError> {
     read_links(path, lattice, Demand::Su3)
 }
 
-/// As [`read_part`], of links that need not be in SU(3) if that is not demanded.
+/// As [`read_part`]; `demand` says whether the links must be in SU(3).
 pub(in crate::io) fn read_links(path: &Path, lattice: &WholeLattice, demand: Demand) -> Result<IldgFile, IldgError> {
     let (mut file, length) = open(path)?;
     let header = IldgHeader::read(&mut file, length, Some(lattice.extents()))?;
@@ -67,7 +68,7 @@ fn read_sites(
 ) -> Result<IldgFile, IldgError> {
     let (configuration, found) = links(reader, &header, lattice)?;
     if let Some(said) = header.checksums.filter(|said| *said != found) {
-        // Damage is told before what it does to the links.
+        // Damage is reported before its effects on the links.
         let (header, data) = (said, found);
         return Err(IldgError::Checksum { header: header.a, header_b: header.b, data: data.a, data_b: data.b });
     }
@@ -78,7 +79,7 @@ fn read_sites(
     }
 }
 
-/// The links of this rank, not yet judged, and the checksums of all.
+/// The links of this rank, not yet checked, and the checksums of all links.
 pub(super) fn links(
     reader: impl Read + Seek,
     header: &IldgHeader,
@@ -94,17 +95,17 @@ pub(super) fn links(
     Ok((configuration, sums.merged(lattice).map_err(io::Error::from)?))
 }
 
-/// What of the observables is not that of the links.
+/// Checks that the observables in the header are those of the links.
 pub(super) fn observables(
     said: &Observables,
     configuration: &Configuration,
     lattice: &WholeLattice,
 ) -> Result<Vec<IldgError>, IldgError> {
     let mut problems = Vec::new();
-    // Written so that what is no number fails.
+    // Written so that NaN fails.
     let agree = |a: f64, b: f64, tolerance: f64| (a - b).abs() < tolerance;
     let plaquette = lattice.plaquette(configuration).map_err(io::Error::from)?;
-    // Of Re tr / 3, or of Re tr.
+    // The file may have the mean of Re tr / 3, or of Re tr.
     let agrees = |said: f64| [1.0, 3.0].iter().any(|colours| agree(said, colours * plaquette, PLAQUETTE_TOLERANCE));
     if let Some(said) = said.plaquette.filter(|said| !agrees(*said)) {
         let (what, tolerance) = ("the plaquette", PLAQUETTE_TOLERANCE);

@@ -1,5 +1,5 @@
-//! Writing an ILDG file with the records of SciDAC, as QIO and Grid write them. The counterpart is `reader.rs`. A file is a function of the links and the
-//! options: its date is the beginning of 1970.
+//! Writes an ILDG file with the records of SciDAC, as QIO and Grid do. The counterpart is `reader.rs`. Output is deterministic: the file
+//! depends only on the links and the options, and its date is 1 January 1970.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -17,14 +17,14 @@ use crate::io::lime::{self, write_record};
 use crate::io::rows::{SitesOfFile, as_stored, each_site};
 use crate::io::stored_links::{FloatingPoint, StoredRows, encode};
 
-/// How a configuration is written, and what its records say besides.
+/// How a configuration is written, and the additional content of its records.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct IldgOptions {
-    /// 64-bit numbers, or else 32-bit ones.
+    /// Whether numbers have 64 bits; otherwise 32.
     pub double: bool,
-    /// The logical file name, where there is to be one.
+    /// The logical file name, if there is to be one.
     pub lfn: Option<String>,
-    /// What `<info>` of usqcdInfo says.
+    /// The text of `<info>` in usqcdInfo.
     pub info: String,
 }
 
@@ -58,8 +58,8 @@ pub fn to_bytes(configuration: &Configuration, options: &IldgOptions) -> Result<
     Ok(bytes)
 }
 
-/// As [`write()`], of the parts of ranks: each writes its own sites. The bytes of the file are the same from any number of ranks.
-/// What fails on one rank fails on all.
+/// As [`write()`], by several ranks: each writes the sites of its local volume. The bytes of the file do not depend on the number of ranks.
+/// A failure on one rank is a failure on all.
 pub fn write_part(
     path: &Path,
     configuration: &Configuration,
@@ -82,7 +82,7 @@ pub fn write_part(
     Ok(written?)
 }
 
-/// What stands before the links and after them.
+/// The records before the links and after them.
 struct RecordFrame {
     extents: Extents,
     floating_point: FloatingPoint,

@@ -1,18 +1,18 @@
-//! XML as these files have it: elements with text, which writers order and pad as they like.
+//! The subset of XML in these files: elements with text, which programs order and pad differently.
 
 use quick_xml::Reader;
 use quick_xml::escape::resolve_predefined_entity;
 use quick_xml::events::Event;
 
-/// Text of a file as a message shows it: on one line, and not too long.
+/// Text from a file in a form that fits a message: on one line, and not too long.
 pub(super) fn shown(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '?' } else { c }).take(80).collect()
 }
 
-/// The elements that hold text alone, by name, in order. A NUL at the end and blanks around the document are left out.
+/// The elements that contain only text, by name, in order. A NUL at the end and blanks around the document are ignored.
 pub(super) fn elements(bytes: &[u8]) -> Result<Vec<(String, String)>, String> {
     let end = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
-    let text = std::str::from_utf8(&bytes[..end]).map_err(|_| "it is no UTF-8 text".to_owned())?;
+    let text = std::str::from_utf8(&bytes[..end]).map_err(|_| "it is not UTF-8 text".to_owned())?;
     let mut reader = Reader::from_str(text.trim());
     let (mut elements, mut open, mut content) = (Vec::new(), Vec::new(), String::new());
     loop {
@@ -46,12 +46,12 @@ pub(super) fn elements(bytes: &[u8]) -> Result<Vec<(String, String)>, String> {
     }
 }
 
-/// The text of the first element of a name.
+/// The text of the first element with this name.
 pub(super) fn element<'a>(elements: &'a [(String, String)], name: &str) -> Option<&'a str> {
     elements.iter().find(|(known, _)| known == name).map(|(_, text)| text.as_str())
 }
 
-/// Text as it stands in an element.
+/// Text with the characters escaped that XML reserves.
 pub(super) fn escaped(text: &str) -> String {
     quick_xml::escape::escape(text).into_owned()
 }

@@ -1,4 +1,4 @@
-//! What can be wrong with a NERSC file, and how it is said: with the header field that is concerned, and both values.
+//! Errors of NERSC files. Messages name the header field and both values.
 
 use std::io;
 
@@ -38,7 +38,7 @@ pub enum NerscError {
         if .found < .expected { "truncated" } else { "too long" }
     )]
     DataLength { header_says: String, expected: u64, found: u64, hint: String },
-    #[error("it is of a lattice {found} now, and was of {expected}: it was written meanwhile")]
+    #[error("the lattice is now {found}, and was {expected}: the file was changed while it was read")]
     OtherExtents { found: String, expected: String },
     #[error("not enough memory for a configuration on {extents}: {bytes} bytes")]
     OutOfMemory { extents: Extents, bytes: usize },

@@ -1,5 +1,5 @@
-//! The header of a NERSC file: `KEY = value` lines from BEGIN_HEADER to END_HEADER. Here they are parsed into
-//! [`NerscHeader`], and written as Grid writes them.
+//! The header of a NERSC file: `KEY = value` lines from BEGIN_HEADER to END_HEADER. It is parsed into [`NerscHeader`], and written as Grid
+//! writes it.
 
 use std::fmt::Write as _;
 
@@ -8,18 +8,17 @@ use lanefield_reference::layout::{DIMENSIONS, Extents};
 
 use super::{FloatingPoint, NerscError, StoredRows};
 
-/// Longest header that is read, in bytes. Headers in use have less than two thousand.
+/// The maximum length of a header, in bytes. Typical headers have less than two thousand.
 pub const MAXIMUM_HEADER: usize = 1 << 16;
 
-/// What the header of a NERSC file says. Texts are as in the file, less surrounding blanks; empty where the field is
-/// missing.
+/// The content of a NERSC file's header. Texts are as in the file, without surrounding blanks; they are empty if the field is missing.
 #[derive(Debug, Clone, PartialEq)]
 #[allow(missing_docs, reason = "the names say it")]
 pub struct NerscHeader {
     /// DIMENSION_1 to DIMENSION_4: x, y, z, t.
     pub extents: Extents,
     pub rows: StoredRows,
-    /// FLOATING_POINT, in the byte order that the data have.
+    /// FLOATING_POINT, with the byte order that the data actually have.
     pub floating_point: FloatingPoint,
     /// LINK_TRACE: mean of Re tr U / 3.
     pub link_trace: Option<f64>,
@@ -27,7 +26,7 @@ pub struct NerscHeader {
     pub plaquette: Option<f64>,
     /// CHECKSUM: wrapping sum of the 32-bit words of the data, as integers in the file's byte order.
     pub checksum: Option<u32>,
-    /// BOUNDARY_1 to BOUNDARY_4. Not interpreted: phases are given to an operator.
+    /// BOUNDARY_1 to BOUNDARY_4. They are not interpreted: boundary phases are parameters of an operator.
     pub boundary: [String; DIMENSIONS],
     pub ensemble_id: String,
     pub ensemble_label: String,
@@ -40,9 +39,9 @@ pub struct NerscHeader {
 }
 
 impl NerscHeader {
-    /// Parses a header at the start of `bytes`; also gives its length, with the end of line after END_HEADER.
+    /// Parses a header at the start of `bytes`. Also returns its length, including the end of line after END_HEADER.
     ///
-    /// Keys may stand in any order. Lines without `=` and unknown keys are passed over, as in Grid.
+    /// Keys may be in any order. Lines without `=` and unknown keys are ignored, as in Grid.
     pub(super) fn parse(bytes: &[u8]) -> Result<(Self, usize), NerscError> {
         let bytes = &bytes[..bytes.len().min(MAXIMUM_HEADER)];
         let mut lines = bytes.split_inclusive(|&b| b == b'\n');
@@ -59,7 +58,7 @@ impl NerscHeader {
             }
             let Some(equals) = line.iter().position(|&b| b == b'=') else { continue };
             let (key, value) = (line[..equals].trim_ascii(), line[equals + 1..].trim_ascii());
-            // Keeping known keys alone, each once, bounds the memory that a header takes.
+            // Only known keys are kept, each once. This bounds the memory for a header.
             let Some(&field) = READ_FIELDS.iter().find(|field| field.as_bytes() == key) else { continue };
             if let Some(&(_, first)) = fields.iter().find(|&&(known, _)| known == field) {
                 return Err(NerscError::DuplicateField { field, first: text(first), second: text(value) });
@@ -112,7 +111,7 @@ impl NerscHeader {
 const DIMENSION_FIELDS: [&str; DIMENSIONS] = ["DIMENSION_1", "DIMENSION_2", "DIMENSION_3", "DIMENSION_4"];
 const BOUNDARY_FIELDS: [&str; DIMENSIONS] = ["BOUNDARY_1", "BOUNDARY_2", "BOUNDARY_3", "BOUNDARY_4"];
 
-/// The fields that are read: all that describe or verify the data, and the texts that say where it comes from.
+/// The fields that are read: those that describe or verify the data, and those that say where it comes from.
 const READ_FIELDS: [&str; 20] = [
     "DATATYPE",
     "DIMENSION_1",
@@ -136,7 +135,7 @@ const READ_FIELDS: [&str; 20] = [
     "FLOATING_POINT",
 ];
 
-/// Keys and values, each key once.
+/// Keys and values. Each key occurs once.
 struct HeaderFields<'a>(Vec<(&'static str, &'a [u8])>);
 
 impl HeaderFields<'_> {
@@ -157,7 +156,7 @@ impl HeaderFields<'_> {
         self.read(field, expected, parse)?.ok_or(NerscError::MissingField { field })
     }
 
-    /// A field that need not be there.
+    /// An optional field.
     fn read<T>(
         &self,
         field: &'static str,
@@ -213,16 +212,16 @@ impl HeaderFields<'_> {
     }
 }
 
-/// Text of a header, bounded, so that an error message stays one readable line whatever the file holds.
+/// The text of a header field, shortened so that an error message remains one readable line.
 fn text(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(&bytes[..bytes.len().min(MAXIMUM_TEXT)]).into_owned();
     if bytes.len() > MAXIMUM_TEXT { text + "…" } else { text }
 }
 
-/// Longest value of a header field that is kept, in bytes.
+/// The maximum length of a field's value that is kept, in bytes.
 const MAXIMUM_TEXT: usize = 200;
 
-/// The first bytes of a file, to be shown.
+/// The first bytes of a file, for a message.
 fn excerpt(bytes: &[u8]) -> String {
     if bytes.is_empty() {
         return "nothing (it is empty)".to_owned();

@@ -1,6 +1,8 @@
-//! Gauge configurations in the NERSC archive format: an ASCII header, then the links of one site after the other, x
-//! fastest. Reading verifies all that the header says about the data. The format follows the Gauge Connection's
-//! description, and Grid's `parallelIO/NerscIO.h` and `MetaData.h`, so that either program reads what the other writes.
+//! Gauge configurations in the NERSC archive format: an ASCII header, then the links site by site, x fastest. Reading verifies everything
+//! that the header says about the data.
+//!
+//! The format follows the Gauge Connection's description, and Grid's `parallelIO/NerscIO.h` and `MetaData.h`. Each program reads the files
+//! of the other.
 
 mod error;
 mod header;
@@ -16,14 +18,14 @@ pub(super) use reader::read_links;
 pub use reader::{NerscFile, parse, read, read_from, read_header, read_part};
 pub use writer::{NerscOptions, to_bytes, write, write_part};
 
-/// Largest difference between LINK_TRACE and the link trace of the data, as in Grid. Rounding links to f32 moves the
-/// average by less than 1e-8, and a header with six digits by at most 5e-7, so 32-bit files need no more.
+/// The largest allowed difference between LINK_TRACE and the link trace of the data, as in Grid. Rounding links to f32 moves the average by
+/// less than 1e-8, and rounding it to six digits by at most 5e-7, so 32-bit files need no more.
 pub(crate) const LINK_TRACE_TOLERANCE: f64 = 1e-6;
 
-/// Largest difference between PLAQUETTE and the average plaquette of the data, as in Grid.
+/// The largest allowed difference between PLAQUETTE and the average plaquette of the data, as in Grid.
 pub const PLAQUETTE_TOLERANCE: f64 = 1e-5;
 
-/// Bytes of the data of a file, after its header. At most 2³¹ sites, so it cannot overflow.
+/// The size of the data after the header, in bytes. There are at most 2³¹ sites, so it cannot overflow.
 fn data_length(extents: Extents, rows: StoredRows, floating_point: FloatingPoint) -> u64 {
     extents.volume() as u64 * (rows.reals_per_site() * floating_point.size()) as u64
 }

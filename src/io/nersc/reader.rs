@@ -1,5 +1,4 @@
-//! Reading a NERSC file: header, length, data; then all that the header says about the data is verified. The
-//! counterpart is `writer.rs`.
+//! Reads a NERSC file: header, length, data; then verifies everything that the header says about the data. The counterpart is `writer.rs`.
 
 use std::io::{self, Cursor, Read};
 use std::path::Path;
@@ -16,43 +15,43 @@ use crate::io::stored_links::decode;
 use super::header::{MAXIMUM_HEADER, NerscHeader};
 use super::{ByteOrder, FloatingPoint, LINK_TRACE_TOLERANCE, NerscError, PLAQUETTE_TOLERANCE, StoredRows, data_length};
 
-/// A NERSC file: what its header says, and its links, which agree with it.
+/// A NERSC file: the content of its header, and its links, which agree with it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NerscFile {
     /// The header.
     pub header: NerscHeader,
-    /// The links; f32 values are widened, a third row that is not in the file is rebuilt in f64 by `third_row`.
+    /// The links. f32 values are widened; a third row that is not in the file is rebuilt in f64 by `third_row`.
     pub configuration: Configuration,
 }
 
-/// Bytes of data that are decoded at a time.
+/// The number of bytes of data that are decoded at a time.
 const CHUNK: usize = 1 << 18;
 
-/// Sites that are looked at to tell the byte order, and how far their links may be from SU(3): bytes in the wrong order are much further.
+/// The number of sites that are examined to find the byte order. In the wrong order, their links are much further from SU(3).
 const SAMPLE_SITES: usize = 16;
 const SAMPLE_TOLERANCE: f64 = 0.1;
 
-/// Reads the NERSC file at `path`, and verifies its length, CHECKSUM, LINK_TRACE and PLAQUETTE, and that its links are
-/// finite and in SU(3) within [`SU3_TOLERANCE`](lanefield_reference::gauge::SU3_TOLERANCE).
-/// Nothing is allocated for links before the length of the file is known to be right.
+/// Reads the NERSC file at `path`, and verifies its length, CHECKSUM, LINK_TRACE and PLAQUETTE. Its links must be finite and in SU(3)
+/// within [`SU3_TOLERANCE`](lanefield_reference::gauge::SU3_TOLERANCE). Memory for links is allocated only after the length of the file was
+/// checked.
 pub fn read(path: &Path) -> Result<NerscFile, NerscError> {
     let (file, length) = open(path)?;
     read_from(file, length)
 }
 
-/// The header of the NERSC file at `path`, whose length agrees with it.
+/// Reads the header of the NERSC file at `path`, and checks it against the length of the file.
 pub fn read_header(path: &Path) -> Result<NerscHeader, NerscError> {
     let (mut file, length) = open(path)?;
     begin(&mut file, length).map(|(header, ..)| header)
 }
 
-/// As [`read`], of the part of a rank: each reads its own sites and those around them, and all verify the whole together.
-/// Fails on each rank by itself if its own links are damaged.
+/// As [`read`], by several ranks: each reads the sites of its local volume and those around it, and all verify the whole together. A rank
+/// whose own links are damaged fails alone.
 pub fn read_part(path: &Path, lattice: &WholeLattice) -> Result<NerscFile, NerscError> {
     read_links(path, lattice, Demand::Su3)
 }
 
-/// As [`read_part`], of links that need not be in SU(3) if that is not demanded.
+/// As [`read_part`]; `demand` says whether the links must be in SU(3).
 pub(in crate::io) fn read_links(path: &Path, lattice: &WholeLattice, demand: Demand) -> Result<NerscFile, NerscError> {
     let (mut file, length) = open(path)?;
     let (mut header, data_start, _) = begin(&mut file, length)?;
@@ -74,7 +73,7 @@ pub(in crate::io) fn read_links(path: &Path, lattice: &WholeLattice, demand: Dem
     let part = lattice.part();
     let mut own = part.volume();
     require_room(part).map_err(|bytes| NerscError::OutOfMemory { extents: part, bytes })?;
-    // The sites of the part come first, and then those around it.
+    // The sites of the local volume come first, then those around it.
     let configuration = Configuration::from_sites(part, |x, site| {
         let bytes = sites.site(x)?;
         if own > 0 {
@@ -96,7 +95,7 @@ pub(in crate::io) fn read_links(path: &Path, lattice: &WholeLattice, demand: Dem
     Ok(NerscFile { header, configuration })
 }
 
-/// The header, where the data begin, and what was read; the length is checked.
+/// The header, the position of the data, and the bytes that were read. The length is checked.
 fn begin(reader: &mut impl Read, length: u64) -> Result<(NerscHeader, usize, Vec<u8>), NerscError> {
     let head_length = length.min(MAXIMUM_HEADER as u64);
     let mut head = Vec::with_capacity(usize::try_from(head_length).unwrap_or(MAXIMUM_HEADER));
@@ -106,13 +105,13 @@ fn begin(reader: &mut impl Read, length: u64) -> Result<(NerscHeader, usize, Vec
     Ok((header, data_start, head))
 }
 
-/// As [`read`], of a whole file in memory.
+/// As [`read`], from a whole file in memory.
 pub fn parse(bytes: &[u8]) -> Result<NerscFile, NerscError> {
     read_from(bytes, bytes.len() as u64)
 }
 
-/// As [`read`], from a reader that holds `length` bytes. Memory for the links is allocated according to `length`, so it
-/// must be true; a reader that ends early is an error.
+/// As [`read`], from a reader that contains `length` bytes. Memory for the links is allocated according to `length`, so it must be correct.
+/// It is an error if the reader ends early.
 pub fn read_from(mut reader: impl Read, length: u64) -> Result<NerscFile, NerscError> {
     let (mut header, data_start, head) = begin(&mut reader, length)?;
     let data = Data::read(&mut header, Cursor::new(&head[data_start..]).chain(reader))?;
@@ -139,7 +138,7 @@ fn check_length(header: &NerscHeader, found: u64) -> Result<(), NerscError> {
     Err(NerscError::DataLength { header_says, expected, found, hint })
 }
 
-/// Links as decoded, with what is needed to judge them.
+/// Decoded links, and the data that is needed to verify them.
 struct Data {
     configuration: Configuration,
     words: ChecksumWords,
@@ -161,7 +160,7 @@ impl ChecksumWords {
         }
     }
 
-    /// In the byte order of the file.
+    /// The sum in the byte order of the file.
     fn of(self, floating_point: FloatingPoint) -> u32 {
         match floating_point.byte_order() {
             ByteOrder::Big => self.big,
@@ -199,7 +198,7 @@ impl Data {
         Ok(Self { configuration, words: sums })
     }
 
-    /// The links, if they have the header's checksum, are finite, and are in SU(3).
+    /// The links, after checking that they have the header's checksum, are finite, and are in SU(3).
     fn verify(self, header: &NerscHeader, demand: Demand) -> Result<Configuration, NerscError> {
         let data = self.words.of(header.floating_point);
         let checksum = header.checksum.filter(|said| *said != data).map(|said| [said, data]);
@@ -213,7 +212,7 @@ impl Data {
     }
 }
 
-/// Takes the data to be in the other byte order than the header says where the first sites are in SU(3) in that order alone.
+/// Changes the byte order that the header states to the other one if the first sites are in SU(3) in that order alone.
 fn settle_byte_order(header: &mut NerscHeader, sample: &[u8]) {
     let is_su3 = |floating_point| {
         let mut links = Vec::new();
@@ -229,7 +228,7 @@ fn settle_byte_order(header: &mut NerscHeader, sample: &[u8]) {
 }
 
 fn check_observables(header: &NerscHeader, link_trace: f64, plaquette: f64) -> Result<(), NerscError> {
-    // Written so that a header value that is not a number fails.
+    // Written so that a NaN in the header fails.
     let agree = |a: f64, b: f64, tolerance: f64| (a - b).abs() < tolerance;
     if let Some(header) = header.link_trace.filter(|said| !agree(link_trace, *said, LINK_TRACE_TOLERANCE)) {
         return Err(NerscError::LinkTrace { header, data: link_trace });

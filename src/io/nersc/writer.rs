@@ -1,4 +1,4 @@
-//! Writing a NERSC file, in the form that Grid writes, so that Grid reads it. The counterpart is `reader.rs`.
+//! Writes a NERSC file in the form that Grid writes, so that Grid can read it. The counterpart is `reader.rs`.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -12,8 +12,7 @@ use crate::io::atomic::{write_atomically, write_together};
 use crate::io::rows::{SitesOfFile, as_stored};
 use crate::io::stored_links::encode;
 
-/// How a configuration is written, and what its header says besides. The default is what Grid writes: three rows of
-/// IEEE64BIG.
+/// How a configuration is written, and the additional content of its header. The default is what Grid writes: three rows of IEEE64BIG.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names say it")]
 pub struct NerscOptions {
@@ -38,9 +37,9 @@ impl Default for NerscOptions {
 
 /// Writes `configuration` to a NERSC file at `path`, whole or not at all.
 ///
-/// LINK_TRACE and PLAQUETTE are those of the links as they will be read, that is after rounding and without a third row
-/// of their own. A file is a function of the arguments alone: CREATION_DATE, ARCHIVE_DATE and CREATOR_HARDWARE, which
-/// Grid takes from the clock and the machine, are `unspecified`.
+/// LINK_TRACE and PLAQUETTE are computed from the links as they will be read: rounded, and with the third row rebuilt if the file does not
+/// store it. Output is deterministic: CREATION_DATE, ARCHIVE_DATE and CREATOR_HARDWARE, which Grid takes from the clock and the machine,
+/// are `unspecified`.
 ///
 /// # Errors
 /// [`NerscError::Links`] if the links are not finite or not in SU(3), so that [`super::read`] would refuse the file;
@@ -50,8 +49,8 @@ pub fn write(path: &Path, configuration: &Configuration, options: &NerscOptions)
     Ok(write_atomically(path, |writer| emit(&header, configuration, writer))?)
 }
 
-/// As [`write()`], of the parts of ranks: each writes its own sites. The bytes of the file are the same from any number of ranks.
-/// What fails on one rank fails on all.
+/// As [`write()`], by several ranks: each writes the sites of its local volume. The bytes of the file do not depend on the number of ranks.
+/// A failure on one rank is a failure on all.
 pub fn write_part(
     path: &Path,
     configuration: &Configuration,

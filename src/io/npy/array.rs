@@ -1,4 +1,4 @@
-//! Complex arrays as they come from a file: their precision and shape, and what fields they can be.
+//! Complex arrays as read from a file: their precision and shape, and conversions to fields.
 
 use lanefield_reference::ensure;
 use lanefield_reference::field::{ColourMatrix, ComplexNumber, Gauge, HalfSpinor, Propagator, SiteObject as _, Words};
@@ -28,7 +28,7 @@ pub(super) mod sealed {
 
     use super::ComplexValues;
 
-    /// What [`super::ArrayReal`] needs inside; sealed, because a type's bytes are written as they are.
+    /// The private requirements of [`super::ArrayReal`]. It is sealed because the bytes of a type are written as they are.
     pub trait Sealed: bytemuck::Pod {
         fn to_little_endian(self) -> Self;
         fn of(values: ComplexValues) -> Vec<Complex<Self>>;
@@ -61,7 +61,7 @@ pub enum ComplexValues {
 }
 
 impl ComplexValues {
-    /// Number of complex numbers.
+    /// The number of complex numbers.
     pub fn len(&self) -> usize {
         match self {
             Self::F32(values) => values.len(),
@@ -69,12 +69,12 @@ impl ComplexValues {
         }
     }
 
-    /// Whether there are none.
+    /// Whether the list is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Precision of the numbers.
+    /// The precision of the numbers.
     pub fn precision(&self) -> Precision {
         match self {
             Self::F32(_) => Precision::F32,
@@ -82,7 +82,7 @@ impl ComplexValues {
         }
     }
 
-    /// The values in f64; from f32 without any change.
+    /// The values in f64. Values in f32 are converted exactly.
     pub fn into_f64(self) -> Vec<Complex<f64>> {
         match self {
             Self::F32(values) => values.into_iter().map(|z| Complex::new(f64::from(z.re), f64::from(z.im))).collect(),
@@ -90,7 +90,7 @@ impl ComplexValues {
         }
     }
 
-    /// The values in f32; from f64 rounded to nearest, ties to even. What exceeds f32 becomes infinite.
+    /// The values in f32. Values in f64 are rounded to nearest, ties to even; those beyond the range of f32 become infinite.
     pub fn into_f32(self) -> Vec<Complex<f32>> {
         match self {
             Self::F32(values) => values,
@@ -134,7 +134,7 @@ pub struct ComplexArray {
 }
 
 impl ComplexArray {
-    /// "complex128 (4, 4, 4, 8, 4, 3)"
+    /// Type and shape: "complex128 (4, 4, 4, 8, 4, 3)".
     pub fn describe(&self) -> String {
         format!("{} {}", self.values.precision().dtype(), show_shape(&self.shape))
     }
@@ -142,7 +142,7 @@ impl ComplexArray {
     /// Checks that every element is finite.
     ///
     /// # Errors
-    /// [`NpyError::NotFinite`] with the first that is not.
+    /// [`NpyError::NotFinite`] with the first element that is not.
     pub fn require_finite(&self) -> Result<(), NpyError> {
         self.values.require_finite(&self.shape)
     }
@@ -158,10 +158,10 @@ impl ComplexArray {
 
     /// The array as a gauge configuration; complex64 is widened.
     ///
+    /// Whether links are in SU(3) is not checked, since tests of ports use links that are not: see [`Configuration::require_su3`].
+    ///
     /// # Errors
-    /// [`NpyError::Shape`] if the shape is not `(T, Z, Y, X, 4, 3, 3)`; [`NpyError::Links`] if a link is not finite. That
-    /// links are in SU(3) is for the caller to demand ([`Configuration::require_su3`]): tests of ports use links that are
-    /// not.
+    /// [`NpyError::Shape`] if the shape is not `(T, Z, Y, X, 4, 3, 3)`; [`NpyError::Links`] if a link is not finite.
     pub fn into_gauge(self) -> Result<Configuration, NpyError> {
         let extents = gauge_extents(&self.shape)?;
         let configuration = Configuration::new(extents, self.values.into_f64())?;
@@ -199,20 +199,31 @@ impl ComplexArray {
         Ok(Fermion5Array { extents, ls, values })
     }
 
-    /// The array as a field of any site object, which the axes after the lattice's say: none is one complex number, (3) a colour
-    /// vector, (2, 3) a half spinor, (4, 3) a spinor, (3, 3) a colour matrix, (4, 3, 3) the links of a site, (4, 4, 3, 3) a
-    /// propagator, and any others a list of words. Elements need not be finite.
+    /// The array as a field of any site object. The axes after those of the lattice determine the object:
+    ///
+    /// | axes | object |
+    /// |---|---|
+    /// | none | one complex number |
+    /// | (3) | colour vector |
+    /// | (2, 3) | half spinor |
+    /// | (4, 3) | spinor |
+    /// | (3, 3) | colour matrix |
+    /// | (4, 3, 3) | the links of a site |
+    /// | (4, 4, 3, 3) | propagator |
+    /// | others | list of words |
+    ///
+    /// Elements need not be finite.
     ///
     /// # Errors
-    /// [`NpyError::Shape`] if there are fewer than four axes, an extent is zero, or a site has more than
-    /// [`FieldArray::MOST_WORDS`] numbers.
+    /// [`NpyError::Shape`] if there are fewer than four axes, an extent is zero, or a site has more than [`FieldArray::MOST_WORDS`]
+    /// numbers.
     pub fn into_field(self) -> Result<FieldArray, NpyError> {
         let (extents, words) = any_field(&self.shape)?;
         Ok(FieldArray { extents, words, object: object_name(&self.shape[4..]), values: self.values })
     }
 }
 
-/// The lattice of a field of any object, and the words of a site.
+/// The lattice of a field of any object, and the number of words of a site.
 pub(super) fn any_field(shape: &[usize]) -> Result<(Extents, Words), NpyError> {
     let wrong = |reason: String| NpyError::Shape {
         shape: shape.to_vec(),
@@ -231,7 +242,7 @@ pub(super) fn any_field(shape: &[usize]) -> Result<(Extents, Words), NpyError> {
     Ok((extents, Words(words)))
 }
 
-/// The lattice of a gauge configuration of that shape.
+/// The lattice of a gauge configuration of this shape.
 pub(super) fn gauge_extents(shape: &[usize]) -> Result<Extents, NpyError> {
     let (field, axes) = ("gauge configuration", "(T, Z, Y, X, 4, 3, 3)");
     match shape {
@@ -243,7 +254,7 @@ pub(super) fn gauge_extents(shape: &[usize]) -> Result<Extents, NpyError> {
     }
 }
 
-/// What one calls the object whose axes at each site are `site`.
+/// The name of the object whose axes at each site are `site`.
 fn object_name(site: &[usize]) -> &'static str {
     match site {
         [] => ComplexNumber.name(),
@@ -262,20 +273,20 @@ fn object_name(site: &[usize]) -> &'static str {
 pub struct FieldArray {
     /// The lattice.
     pub extents: Extents,
-    /// Complex numbers a site.
+    /// The number of complex numbers of a site.
     pub words: Words,
-    /// What they are by their axes: "spinor".
+    /// The name of the object that the axes imply, for example "spinor".
     pub object: &'static str,
     /// The numbers.
     pub values: ComplexValues,
 }
 
 impl FieldArray {
-    /// Most numbers of a site: what is summed takes about a kilobyte for each of them.
+    /// The maximum number of complex numbers of a site. A sum needs about a kilobyte for each of them.
     pub const MOST_WORDS: usize = 4096;
 }
 
-/// A spinor field in site order: complex number `(site * 4 + spin) * 3 + colour`, x the fastest coordinate of the site.
+/// A spinor field in site order: complex number `(site * 4 + spin) * 3 + colour`. x is the fastest coordinate of the site.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SpinorArray {
     /// The lattice.
@@ -288,14 +299,14 @@ impl SpinorArray {
     /// Checks that every component is finite, as a source must be.
     ///
     /// # Errors
-    /// [`NpyError::NotFinite`] with the index (t, z, y, x, spin, colour) of the first that is not.
+    /// [`NpyError::NotFinite`] with the index (t, z, y, x, spin, colour) of the first component that is not.
     pub fn require_finite(&self) -> Result<(), NpyError> {
         self.values.require_finite(&spinor_shape(self.extents))
     }
 }
 
-/// A propagator in site order: complex number `site * 144 + ((s1 * 4 + s2) * 3 + c1) * 3 + c2`, sink spin, source spin, sink colour, source
-/// colour, x the fastest coordinate of the site.
+/// A propagator in site order: complex number `site * 144 + ((s1 * 4 + s2) * 3 + c1) * 3 + c2`, for sink spin s1, source spin s2, sink
+/// colour c1 and source colour c2. x is the fastest coordinate of the site.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PropagatorArray {
     /// The lattice.
@@ -308,14 +319,14 @@ impl PropagatorArray {
     /// Checks that every component is finite.
     ///
     /// # Errors
-    /// [`NpyError::NotFinite`] with the index (t, z, y, x, s1, s2, c1, c2) of the first that is not.
+    /// [`NpyError::NotFinite`] with the index (t, z, y, x, s1, s2, c1, c2) of the first component that is not.
     pub fn require_finite(&self) -> Result<(), NpyError> {
         self.values.require_finite(&propagator_shape(self.extents))
     }
 }
 
-/// A five-dimensional fermion in site order with s fastest: complex number `((site * ls + s) * 4 + spin) * 3 + colour`. In the file s is the
-/// slowest axis.
+/// A five-dimensional fermion in site order with s fastest: complex number `((site * ls + s) * 4 + spin) * 3 + colour`. In the file s is
+/// the slowest axis.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fermion5Array {
     /// The lattice.
@@ -330,7 +341,7 @@ impl Fermion5Array {
     /// Checks that every component is finite, as a source must be.
     ///
     /// # Errors
-    /// [`NpyError::NotFinite`] with the index (t, z, y, x, s, spin, colour) of the first that is not.
+    /// [`NpyError::NotFinite`] with the index (t, z, y, x, s, spin, colour) of the first component that is not.
     pub fn require_finite(&self) -> Result<(), NpyError> {
         let [x, y, z, t] = self.extents.as_array();
         self.values.require_finite(&[t, z, y, x, self.ls, 4, 3])
@@ -339,7 +350,7 @@ impl Fermion5Array {
 
 const FERMION5: &str = "five-dimensional fermion";
 
-/// Spinors in rows of so many and so many rows, or the other way round: rows of `values` become columns. `rows` of them.
+/// Transposes a matrix of spinors with `rows` rows.
 pub(super) fn spinors_exchanged<T: Copy>(values: &[T], rows: usize) -> Vec<T> {
     let a_row = values.len() / Spinors::WORDS / rows;
     let spinor = |k: usize| &values[Spinors::WORDS * k..][..Spinors::WORDS];

@@ -1,8 +1,8 @@
-//! The types of an array's elements.
+//! Element types of arrays.
 
 use std::fmt;
 
-/// Precision of the numbers of an array.
+/// The precision of the numbers in an array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Precision {
     /// complex64: two f32.
@@ -12,7 +12,7 @@ pub enum Precision {
 }
 
 impl Precision {
-    /// Bytes of a complex number.
+    /// The size of a complex number, in bytes.
     pub fn complex_size(self) -> usize {
         match self {
             Self::F32 => 8,
@@ -56,7 +56,7 @@ pub enum Element {
 impl Element {
     pub(crate) const ALL: [Self; 6] = [Self::ComplexF32, Self::ComplexF64, Self::F32, Self::F64, Self::I16, Self::I64];
 
-    /// As NumPy writes it: `<c16`.
+    /// The type in NumPy's notation: `<c16`.
     pub fn descr(self) -> &'static str {
         match self {
             Self::ComplexF32 => "<c8",
@@ -68,7 +68,7 @@ impl Element {
         }
     }
 
-    /// Bytes of an element.
+    /// The size of an element, in bytes.
     pub fn bytes(self) -> usize {
         match self {
             Self::I16 => 2,

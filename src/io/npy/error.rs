@@ -1,4 +1,4 @@
-//! What can be wrong with an array, and how it is said.
+//! Errors of arrays.
 
 use std::io;
 

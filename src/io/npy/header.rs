@@ -1,5 +1,5 @@
-//! The header of a `.npy` file: magic, version, length, and a Python dictionary literal of three entries. It is parsed
-//! without recursion, and never beyond [`MAXIMUM_HEADER`] bytes.
+//! The header of a `.npy` file: magic, version, length, and a Python dictionary literal of three entries. It is parsed without recursion,
+//! and never beyond [`MAXIMUM_HEADER`] bytes.
 
 use std::io::Read;
 
@@ -8,28 +8,28 @@ use lanefield_reference::ensure;
 use super::element::Precision;
 use super::error::{NpyError, show_shape};
 
-/// Longest header that is read, in bytes, magic included: what version 1.0 can have. Headers in use have 128.
+/// The maximum length of a header in bytes, including the magic: the limit of version 1.0. Typical headers have 128.
 pub const MAXIMUM_HEADER: u64 = 1 << 16;
 
-/// Most axes of an array; NumPy allows 64.
+/// The maximum number of axes of an array, as in NumPy.
 const MAXIMUM_AXES: usize = 64;
 
 const MAGIC: &[u8; 6] = b"\x93NUMPY";
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct NpyHeader {
-    /// Element type, as NumPy writes it.
+    /// The element type in NumPy's notation.
     pub descr: String,
     pub fortran_order: bool,
     pub shape: Vec<usize>,
-    /// Bytes before the data.
+    /// The number of bytes before the data.
     pub header_length: u64,
 }
 
-/// What a `descr` means to us.
+/// The element type that a `descr` denotes.
 pub(super) enum ElementType {
     Complex(Precision),
-    /// Not readable; why, to follow the quoted `descr`.
+    /// A type that cannot be read, with the reason, in a form that follows the quoted `descr`.
     Other(&'static str),
 }
 

@@ -1,6 +1,8 @@
-//! NumPy arrays (`.npy`) of complex numbers, in and out: little-endian complex64 and complex128, C order. With the site
-//! axes T, Z, Y, X their order in the file is site order, x fastest. The format is that of NumPy's `numpy.lib.format`,
-//! versions 1 to 3. The parser is our own because a header is a Python literal: a general one recurses, and trusts lengths.
+//! Reads and writes NumPy arrays (`.npy`) of complex numbers: little-endian complex64 and complex128, C order. If the site axes are T, Z,
+//! Y, X, the order in the file is site order, x fastest.
+//!
+//! The format is that of NumPy's `numpy.lib.format`, versions 1 to 3. The parser is our own because a header is a Python literal: a general
+//! parser recurses, and trusts the lengths in the file.
 
 mod array;
 mod element;

@@ -1,4 +1,4 @@
-//! Arrays of any of the types that golden data and tables have, as bytes: complex, real, and whole numbers.
+//! Arrays as bytes, of any element type that golden data and tables have: complex, real, and integer.
 
 use std::io::Read;
 use std::path::Path;
@@ -25,27 +25,27 @@ pub struct RawArray {
 }
 
 impl RawArray {
-    /// Of complex numbers.
+    /// An array of complex numbers.
     pub fn complex<R: ArrayReal>(shape: &[usize], values: &[Complex<R>]) -> Result<Self, NpyError> {
         Self::parse(&to_bytes(shape, values)?)
     }
 
-    /// Of real numbers of 64 bits.
+    /// An array of f64.
     pub fn f64(shape: &[usize], values: &[f64]) -> Self {
         Self::of(Element::F64, shape, values.iter().flat_map(|x| x.to_le_bytes()))
     }
 
-    /// Of real numbers of 32 bits.
+    /// An array of f32.
     pub fn f32(shape: &[usize], values: &[f32]) -> Self {
         Self::of(Element::F32, shape, values.iter().flat_map(|x| x.to_le_bytes()))
     }
 
-    /// Of whole numbers of 16 bits.
+    /// An array of i16.
     pub fn i16(shape: &[usize], values: &[i16]) -> Self {
         Self::of(Element::I16, shape, values.iter().flat_map(|x| x.to_le_bytes()))
     }
 
-    /// Of whole numbers of 64 bits.
+    /// An array of i64.
     pub fn i64(shape: &[usize], values: &[i64]) -> Self {
         Self::of(Element::I64, shape, values.iter().flat_map(|x| x.to_le_bytes()))
     }
@@ -61,7 +61,7 @@ impl RawArray {
         Self::parse(&bytes)
     }
 
-    /// Reads a file that lies in memory.
+    /// Reads a file that is in memory.
     pub fn parse(mut file: &[u8]) -> Result<Self, NpyError> {
         let length = file.len() as u64;
         let NpyHeader { descr, fortran_order, shape, .. } = NpyHeader::read(&mut file, length)?;
@@ -76,25 +76,25 @@ impl RawArray {
         }
     }
 
-    /// The file: header and elements.
+    /// The bytes of the file: header and elements.
     pub fn to_file(&self) -> Result<Vec<u8>, NpyError> {
         let mut file = header::to_bytes(self.element.descr(), &self.shape)?;
         file.extend_from_slice(&self.bytes);
         Ok(file)
     }
 
-    /// "<c16 (4, 4, 4, 8, 4, 3)"
+    /// Type and shape: "<c16 (4, 4, 4, 8, 4, 3)".
     pub fn describe(&self) -> String {
         format!("{} {}", self.element, show_shape(&self.shape))
     }
 
-    /// The real components of an array of real or complex numbers of 64 bits; `None` of others.
+    /// The reals of an array of complex128 or float64; `None` for other types.
     pub fn to_f64(&self) -> Option<Vec<f64>> {
         let of = |bytes: &[u8]| f64::from_le_bytes(std::array::from_fn(|k| bytes[k]));
         matches!(self.element, Element::F64 | Element::ComplexF64).then(|| self.bytes.chunks_exact(8).map(of).collect())
     }
 
-    /// The same of 32 bits.
+    /// The reals of an array of complex64 or float32; `None` for other types.
     pub fn to_f32(&self) -> Option<Vec<f32>> {
         let of = |bytes: &[u8]| f32::from_le_bytes(std::array::from_fn(|k| bytes[k]));
         matches!(self.element, Element::F32 | Element::ComplexF32).then(|| self.bytes.chunks_exact(4).map(of).collect())

@@ -1,4 +1,4 @@
-//! Reading arrays, and parts of them.
+//! Reads arrays, and local volumes of arrays.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
@@ -21,20 +21,21 @@ use super::header::{ElementType, NpyHeader};
 use crate::io::open::open;
 use crate::io::rows::SitesOfFile;
 
-/// Reads a complex array of any shape. Its elements need not be finite.
-/// Nothing is allocated for elements before the length of the file is known to be right.
+/// Reads a complex array of any shape. Its elements need not be finite. Memory for elements is allocated only after the length of the file
+/// was checked.
 pub fn read_complex(path: &Path) -> Result<ComplexArray, NpyError> {
     let (file, length) = open(path)?;
     read_from(file, length)
 }
 
-/// What the array in a file is, whose length agrees with it.
+/// Reads the header of an array, and checks it against the length of the file.
 pub fn read_header(path: &Path) -> Result<ArrayHeader, NpyError> {
     let (mut file, length) = open(path)?;
     ArrayHeader::read(&mut file, length)
 }
 
-/// The part of a rank of an array whose lattice axes T, Z, Y, X follow `leading` others: the shape has the extents of the part.
+/// Reads the local volume of a rank. The lattice axes T, Z, Y, X of the array follow `leading` others. The shape of the result has the
+/// extents of the local volume.
 pub fn read_part(path: &Path, leading: usize, part: Extents) -> Result<ComplexArray, NpyError> {
     let (mut file, length) = open(path)?;
     let header = ArrayHeader::read(&mut file, length)?;
@@ -76,7 +77,7 @@ pub fn read_part(path: &Path, leading: usize, part: Extents) -> Result<ComplexAr
     Ok(ComplexArray { shape, values })
 }
 
-/// The part of a rank of a gauge configuration `(T, Z, Y, X, 4, 3, 3)`, with the links around it.
+/// Reads the local volume of a gauge configuration `(T, Z, Y, X, 4, 3, 3)`, with the links around it.
 pub fn read_gauge_part(path: &Path, part: Extents) -> Result<Configuration, NpyError> {
     let (mut file, length) = open(path)?;
     let header = ArrayHeader::read(&mut file, length)?;
@@ -121,13 +122,13 @@ pub fn read_gauge(path: &Path) -> Result<Configuration, NpyError> {
     read_complex(path)?.into_gauge()
 }
 
-/// As [`read_complex`], of a whole file in memory.
+/// As [`read_complex`], from a whole file in memory.
 pub fn parse(bytes: &[u8]) -> Result<ComplexArray, NpyError> {
     read_from(bytes, bytes.len() as u64)
 }
 
-/// As [`read_complex`], from a reader that holds `length` bytes. Memory is allocated according to `length`, so it must be
-/// true; a reader that ends early is an error.
+/// As [`read_complex`], from a reader that contains `length` bytes. Memory is allocated according to `length`, so it must be correct. It is
+/// an error if the reader ends early.
 pub fn read_from(mut reader: impl Read, length: u64) -> Result<ComplexArray, NpyError> {
     let ArrayHeader { shape, precision, elements, .. } = ArrayHeader::read(&mut reader, length)?;
     let values = match precision {
@@ -137,15 +138,15 @@ pub fn read_from(mut reader: impl Read, length: u64) -> Result<ComplexArray, Npy
     Ok(ComplexArray { shape, values })
 }
 
-/// What a file says of its array of complex numbers.
+/// The header of a file with an array of complex numbers.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ArrayHeader {
     /// Extents, the slowest axis first.
     pub shape: Vec<usize>,
-    /// Of its numbers.
+    /// The precision of its numbers.
     pub precision: Precision,
     elements: usize,
-    /// Bytes before the first number.
+    /// The number of bytes before the first number.
     data_start: u64,
 }
 
@@ -166,7 +167,7 @@ impl ArrayHeader {
             ElementType::Complex(precision) => precision,
             ElementType::Other(hint) => return Err(NpyError::ElementType { descr, hint }),
         };
-        // An array with one axis longer than 1 at most is in both orders at once, and NumPy writes it as C order.
+        // An array with at most one axis longer than 1 is in both orders; NumPy writes it as C order.
         ensure!(!fortran_order, NpyError::FortranOrder);
         let elements = shape.iter().try_fold(1usize, |n, &extent| n.checked_mul(extent));
         let sizes = elements.and_then(|n| Some((n, n.checked_mul(precision.complex_size())?)));
@@ -177,7 +178,7 @@ impl ArrayHeader {
     }
 }
 
-/// Reads the numbers of an array in turn.
+/// Reads the numbers of an array one after the other.
 pub struct Reader<R> {
     file: BufReader<File>,
     shape: Vec<usize>,
@@ -185,7 +186,7 @@ pub struct Reader<R> {
 }
 
 impl<R: ArrayReal> Reader<R> {
-    /// Of a file with numbers of that precision.
+    /// Opens a file whose numbers have the precision of `R`.
     pub fn open(path: &Path) -> Result<Self, NpyError> {
         let (mut file, length) = open(path)?;
         let ArrayHeader { shape, precision, data_start, .. } = ArrayHeader::read(&mut file, length)?;
@@ -197,10 +198,10 @@ impl<R: ArrayReal> Reader<R> {
         Ok(Self { file, shape, precision: PhantomData })
     }
 
-    /// The next so many numbers.
+    /// The next `count` numbers.
     ///
     /// # Errors
-    /// What the system reports; also at the end of the file.
+    /// If the file cannot be read, or ends early.
     pub fn next(&mut self, count: usize) -> io::Result<Vec<Complex<R>>>
     where
         R: Pod,

@@ -1,4 +1,4 @@
-//! Writing arrays.
+//! Writes arrays.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -11,11 +11,10 @@ use super::error::NpyError;
 use super::header;
 use crate::io::atomic::write_atomically;
 
-/// Writes a complex array in C order, whole or not at all: little-endian, format version 1.0, byte for byte as NumPy
-/// does.
+/// Writes a complex array in C order, whole or not at all: little-endian, format version 1.0, byte for byte as NumPy does.
 ///
 /// # Errors
-/// [`NpyError::Length`] if `values` are not as many as `shape` says; [`NpyError::Write`].
+/// [`NpyError::Length`] if the number of `values` does not agree with `shape`; [`NpyError::Write`].
 pub fn write_complex<R: ArrayReal>(path: &Path, shape: &[usize], values: &[Complex<R>]) -> Result<(), NpyError> {
     let header = prepare(shape, values)?;
     Ok(write_atomically(path, |writer| emit(&header, values, writer))?)
@@ -51,7 +50,7 @@ fn emit<R: ArrayReal>(header: &[u8], values: &[Complex<R>], writer: &mut dyn Wri
     Ok(())
 }
 
-/// As [`write_complex`], of numbers that come bit by bit.
+/// As [`write_complex`], for numbers that are produced a few at a time.
 pub fn write_complex_in_turn<R: ArrayReal>(
     path: &Path,
     shape: &[usize],

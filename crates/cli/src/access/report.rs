@@ -1,4 +1,4 @@
-//! What was counted: as JSON, and for people.
+//! The counts as JSON and as text.
 
 use lanefield::backend::opencl::AccessWidth;
 use lanefield::kernel::Kernel;
@@ -36,7 +36,7 @@ pub struct OfKernel {
     pub lane_bytes: usize,
     pub access: AccessWidth,
     pub mapping: String,
-    /// Work-items of a group in each dimension, the lane first.
+    /// Work-items of a work-group in each dimension, the lane first.
     pub group: [usize; 3],
     pub launch: String,
     pub arrays: Vec<ArrayCounts>,

@@ -1,4 +1,4 @@
-//! Arguments that the benchmarks share.
+//! Arguments of all benchmarks.
 
 use std::time::Instant;
 
@@ -17,7 +17,7 @@ use crate::prelude::*;
 use crate::progress::with_bar;
 use crate::tuning::TuningArgs;
 
-/// Sites from which on launches are long, and no longer overlap.
+/// With this number of sites or more, launches are long and do not overlap.
 const MANY_SITES: usize = 1_000_000;
 
 /// Where kernels are timed, and how, and what is printed.
@@ -40,7 +40,7 @@ impl TimingArgs {
         self.place.open(Precision::F32, Tuning::OPEN)
     }
 
-    /// Times what is planned for the backend, holds it against the bandwidths of memory, and prints what is made of that.
+    /// Times what is planned for the backend, compares it with the bandwidths of memory, and prints the result.
     pub fn study<S: Serialize>(
         &self,
         kind: Kind,
@@ -56,18 +56,18 @@ impl TimingArgs {
     }
 }
 
-/// Builds what runs need, and times them until a signal comes.
+/// Builds the programs of runs, and times the runs until a signal comes.
 pub fn time(backend: &mut AnyBackend, jobs: JobsArgs, runs: &[Run], samples: u32) -> Vec<KernelRecord> {
     build_ahead(backend, jobs, runs.iter().cloned().map(KernelStep::from));
     with_bar(|observe| study::time(backend, runs, |extents| sampling(extents, samples), observe))
 }
 
-/// How kernels on a lattice are sampled: where launches are so short that they overlap, back to back too.
+/// How to sample kernels on a lattice: also back to back if launches are so short that they overlap.
 pub fn sampling(extents: Extents, samples: u32) -> Sampling {
     Sampling { samples: samples as usize, back_to_back: extents.volume() < MANY_SITES }
 }
 
-/// Builds what cases in tunings need, where there is something to build.
+/// Builds the programs of cases in their tunings, if the backend builds programs.
 pub fn build_ahead(backend: &mut impl Timed, jobs: JobsArgs, steps: impl IntoIterator<Item = KernelStep>) {
     let Some(device) = backend.opencl_mut() else { return };
     let mut steps: Vec<Step> = steps.into_iter().map(|step| Step::Kernel(Box::new(step))).collect();
@@ -75,7 +75,7 @@ pub fn build_ahead(backend: &mut impl Timed, jobs: JobsArgs, steps: impl IntoIte
     Builder::new(jobs).build(device, steps);
 }
 
-/// Seconds that all ranks of a lattice take for something, begun together, after a first time that does not count.
+/// Seconds that all ranks of a lattice take for some work. They start together, and the first time is not counted.
 pub fn sampled(
     lattice: &WholeLattice,
     samples: u32,
@@ -96,13 +96,13 @@ pub fn tuning_of(chosen: TuningArgs, backend: &AnyBackend) -> anyhow::Result<Tun
     let tuning = chosen.tuning();
     if backend.opencl().is_none() && tuning != Tuning::OPEN {
         bail!(
-            "the CPU reference has no tuning parameters, and cannot take {tuning}: choose an OpenCL device by --device"
+            "the CPU reference has no tuning parameters, so it cannot use {tuning}: choose an OpenCL device with --device"
         );
     }
     Ok(tuning)
 }
 
-/// The lattice asked for, else one that is small where kernels run on a CPU.
+/// The requested lattice, or a default one, which is small if kernels run on a CPU.
 pub fn extents_or_usual(extents: Option<Extents>, backend: &impl Timed) -> Result<Extents, LayoutError> {
     match extents {
         Some(extents) => Ok(extents),

@@ -1,4 +1,4 @@
-//! `lanefield bench gauge`: what is done to whole gauge fields, heat bath, flow and smearing, beside a copy of the links.
+//! `lanefield bench gauge`: times operations on whole gauge fields (heat bath, flow, smearing), and compares them with a copy of the links.
 
 use lanefield::comm::WholeLattice;
 use lanefield::gauge::{
@@ -55,7 +55,7 @@ struct Row {
     name: &'static str,
     precision: Precision,
     seconds: Spread,
-    /// The time over that of a copy of the links.
+    /// The time divided by that of a copy of the links.
     copies: f64,
 }
 
@@ -65,7 +65,7 @@ struct Bench<'b> {
     lattice: &'b WholeLattice,
     copy: f64,
     rows: Vec<Row>,
-    /// Names that `--only` leaves out.
+    /// Names that `--only` excludes.
     others: Vec<&'static str>,
 }
 

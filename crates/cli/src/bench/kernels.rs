@@ -1,4 +1,4 @@
-//! `lanefield bench --kernel KERNEL,…`: kernels in every precision, gauge compression and lane width asked for.
+//! `lanefield bench --kernel KERNEL,…`: times kernels in every requested precision, gauge compression and lane width.
 
 use crate::kernels::Known;
 use crate::prelude::*;

@@ -1,4 +1,4 @@
-//! `lanefield bench orders`: the hop with its legs in several orders.
+//! `lanefield bench orders`: times the hop with several leg orders.
 
 use lanefield::kernel::hop::HOP;
 use lanefield_lab::BenchCase;
@@ -13,7 +13,7 @@ use super::table::{Report, or_others};
 use crate::args::of_storage;
 use crate::tuning::TuningArgs;
 
-/// What must be known of a faster order.
+/// A note for users of a faster order.
 const PART_OF_THE_OPERATOR: &str = "The order of the legs is part of the operator: another order changes bits of every result. Choose one by --legs, once and for all.";
 
 /// The hop onto even sites with its legs in several orders: which is the fastest here.
@@ -45,7 +45,7 @@ struct Study {
     #[serde(flatten)]
     report: Report,
     fastest: Option<String>,
-    /// Orders whose times, from the 10th to the 90th percentile, overlap with those of the fastest: as fast, as far as these samples tell.
+    /// Orders whose times, from the 10th to the 90th percentile, overlap with those of the fastest. These samples do not distinguish them.
     as_fast: Vec<String>,
     note: &'static str,
 }

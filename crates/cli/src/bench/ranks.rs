@@ -1,5 +1,5 @@
-//! `lanefield bench ranks`: what several ranks gain, and what their talk costs: kernels and iterations on parts of a lattice beside the same on one rank,
-//! and the links between ranks.
+//! `lanefield bench ranks`: what several ranks gain, and what their communication costs. It times kernels and iterations on local volumes and on
+//! one rank, and the links between ranks.
 
 use crate::kernels::Known;
 use crate::prelude::*;
@@ -71,7 +71,7 @@ struct Study {
     samples: u32,
     rows: Vec<Row>,
     sums: Vec<SumRow>,
-    /// What goes to neighbours in one call, without any kernel.
+    /// Packets sent to neighbours in one call, without a kernel.
     links: Vec<LinkRow>,
 }
 
@@ -80,14 +80,14 @@ struct Study {
 struct Row {
     name: String,
     precision: Precision,
-    /// Bytes that rank 0 sends in a launch; null of an iteration.
+    /// Bytes that rank 0 sends in a launch; null for an iteration.
     sent_bytes: Option<usize>,
-    /// One rank on a lattice like its part.
+    /// One rank on a lattice with the extents of its local volume.
     #[serde(rename = "alone_seconds")]
     alone: Spread,
     #[serde(rename = "on_ranks_seconds")]
     on_ranks: Spread,
-    /// Rank 0 on the whole lattice; null where it was left out.
+    /// Rank 0 on the whole lattice; null if it was left out.
     #[serde(rename = "whole_seconds")]
     whole: Option<Spread>,
     weak_scaling: Option<f64>,
@@ -105,12 +105,12 @@ struct SumRow {
 #[derive(Serialize)]
 struct LinkRow {
     bytes: usize,
-    /// From the device into pinned memory; null of the CPU reference.
+    /// From the device into pinned memory; null for the CPU reference.
     #[serde(rename = "to_host_seconds")]
     to_host: Option<Spread>,
     #[serde(rename = "between_ranks_seconds")]
     between_ranks: Spread,
-    /// Whether neighbours read packets where they lie: then nothing is sent, and the time is that of telling.
+    /// Whether neighbours read packets in place. Then nothing is sent, and the time is that of the notification.
     in_place: bool,
     /// From pinned memory to the device.
     #[serde(rename = "to_device_seconds")]
@@ -119,7 +119,7 @@ struct LinkRow {
 
 impl Ranks {
     pub fn run(self, list: &Known) -> anyhow::Result<Outcome> {
-        // One for the part and one for lattices without borders, which lie in another order.
+        // One backend for the local volume, and one for lattices without borders, which have another layout.
         let (backend, alone) = (self.timing.open()?, self.timing.open()?);
         anyhow::ensure!(
             backend.opencl().is_some() == alone.opencl().is_some(),
@@ -177,7 +177,7 @@ impl Ranks {
         show(self.timing.json, Head::on(Kind::BenchRanks, on.ranks.device()), &study, Study::text)
     }
 
-    /// A kernel, and the packets of each leg that it needs.
+    /// Times a kernel, and returns the packets of each leg that it needs.
     fn kernel(&self, on: &On<'_>, case: impl Fn(Extents) -> BenchCase) -> anyhow::Result<(Row, Vec<(Leg, usize)>)> {
         let here = case(on.lattice.part());
         let shape = Case::shape_of(here.kernel, &here.options(here.lattice(on.ranks)?));
@@ -195,7 +195,8 @@ impl Ranks {
         Ok(Row::new("clover CG iteration".to_owned(), R::PRECISION, None, times))
     }
 
-    /// The times of one rank on a lattice like its part, of all ranks, and of rank 0 on the whole lattice, unless that is left out.
+    /// The times of one rank on a lattice with the extents of its local volume, of all ranks, and of rank 0 on the whole lattice unless that is
+    /// left out.
     fn everywhere(
         &self,
         on: &On<'_>,
@@ -203,7 +204,7 @@ impl Ranks {
     ) -> anyhow::Result<(Spread, Spread, Option<Spread>)> {
         let (part, all) = (on.lattice.part(), on.lattice.extents());
         let on_ranks = time(on.lattice, on.ranks, part)?;
-        // A lattice of its own with the extents of a part.
+        // A separate lattice with the extents of the local volume.
         let alone = time(on.lattice, on.alone, Extents::new(part.as_array())?)?;
         let whole = match self.no_whole || !on.lattice.is_first() {
             true => None,
@@ -218,7 +219,7 @@ impl Ranks {
         Ok((alone, on_ranks, whole))
     }
 
-    /// Seconds a launch, of several in a row, of the slowest rank.
+    /// Seconds of each of several launches in a row, on the slowest rank.
     fn in_a_row(&self, lattice: &WholeLattice, backend: &AnyBackend, case: &BenchCase) -> anyhow::Result<Spread> {
         let mut timed: TimedCase<AnyBackend> = case.prepare(backend)?;
         let in_a_row = sampled(lattice, self.timing.samples, || {
@@ -228,7 +229,8 @@ impl Ranks {
         Ok(each(in_a_row, IN_A_ROW))
     }
 
-    /// Seconds an iteration, of solves of so many from their start until the device has done all of it, of the slowest rank. Backends that queue iterations do so.
+    /// Seconds of an iteration on the slowest rank: that of solves with a fixed number of iterations, from the start until the device has
+    /// finished. Backends that queue iterations do so.
     fn iterate<R: Vectors>(
         &self,
         ranks: &WholeLattice,
@@ -246,7 +248,7 @@ impl Ranks {
         let eta: Vec<_> = eta.iter().map(|z| Complex::new(R::from_f64(z.re), R::from_f64(z.im))).collect();
         let source = Field::from_site_order(lattice, Sites::Parity(Parity::Odd), Spinors::ONE, &eta)?;
         let source = backend.upload(source)?;
-        // No iteration reaches it.
+        // No iteration reaches this tolerance.
         let params = SolverParams { tolerance: 1e-99, max_iterations: self.iterations, ..SolverParams::auto::<R>() };
         let mut iterations = self.iterations;
         let solves = sampled(ranks, self.timing.samples, || {
@@ -265,7 +267,7 @@ impl Ranks {
         Ok(each(solves.context("failed to solve")?, iterations))
     }
 
-    /// Packets of that size to all neighbours, step by step.
+    /// Sends packets of that size to all neighbours, step by step.
     fn links(&self, on: &On<'_>, sent: &[(Leg, usize)]) -> anyhow::Result<LinkRow> {
         let samples = self.timing.samples;
         let mut room = on.ranks.room(sent)?.context("there is one rank, which sends nothing")?;
@@ -328,7 +330,7 @@ impl Row {
     }
 }
 
-/// Seconds of one of `number` that were timed together.
+/// Seconds of one of `number` operations that were timed together.
 fn each(Spread { median, tenth, ninetieth }: Spread, number: usize) -> Spread {
     let each = |seconds: f64| seconds / number as f64;
     Spread { median: each(median), tenth: each(tenth), ninetieth: each(ninetieth) }

@@ -1,4 +1,4 @@
-//! `lanefield bench reduce`: forms of sums of large objects, compared. What is measured, and how: `lanefield_lab::reduce`.
+//! `lanefield bench reduce`: compares ways to sum large objects. `lanefield_lab::reduce` defines what is measured.
 
 use lanefield::backend::opencl::{DeviceKind, Finish};
 use lanefield::reference::field::{ColourMatrix, ComplexNumber, Gauge, HalfSpinor, Propagator, SiteObject as _, Words};
@@ -116,8 +116,8 @@ impl Reduce {
     }
 }
 
-/// 32⁴, halved in t, z, y, x in turn until the field and a bundle of it, of `a_site` bytes a site, fit a third of the memory, and the field
-/// the largest buffer; `memory` is the bytes of both. CPUs are timed on a small lattice.
+/// 32⁴, halved in t, z, y, x in turn until the field fits the largest buffer, and the field with a bundle of it, of `a_site` bytes a site,
+/// fits a third of the memory. `memory` is the bytes of both. CPUs are timed on a small lattice.
 fn usual_extents(memory: Option<[u64; 2]>, a_site: [u64; 2]) -> Result<Extents, LayoutError> {
     let Some([all, buffer]) = memory else { return Extents::new([8; 4]) };
     let fits = |extents: &[usize; 4]| {
@@ -143,18 +143,18 @@ struct ReduceTable {
     precision: &'static str,
     field_bytes: u64,
     bundle: usize,
-    /// `second-kernel` or `retirement-count`; null where the backend chose.
+    /// `second-kernel` or `retirement-count`; null if the backend chose.
     finish: Option<String>,
     sites_a_group: [usize; 4],
     samples: usize,
     #[serde(flatten)]
     report: ReduceReport,
-    /// Whether sums that must have the same bits have them.
+    /// Whether sums that must have the same bits do.
     same_bits: bool,
 }
 
 impl ReduceTable {
-    /// What was measured on, the table, and the verdict.
+    /// Device and lattice, the table, and the verdict.
     fn text(&self) -> String {
         let Self { precision, object, layout, field_bytes, report, .. } = self;
         let field = format!("{precision} {object} on {}: {}", layout.with(""), bytes(*field_bytes));

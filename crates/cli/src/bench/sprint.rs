@@ -1,5 +1,5 @@
-//! `lanefield bench sprint`: the clover kernels through the changes that a study on AMD's GPUs made one after the other. What the changes are:
-//! `lanefield_lab::sprint`.
+//! `lanefield bench sprint`: times the clover kernels after each of the changes that a study of AMD's GPUs made. `lanefield_lab::sprint` defines
+//! the changes.
 
 use lanefield::backend::opencl::Tuning;
 use lanefield::kernel::blas::AXPY;
@@ -46,7 +46,7 @@ pub struct Sprint {
 struct Study {
     #[serde(flatten)]
     report: Report,
-    /// Of each kernel on each lattice, the fastest stage with true bits.
+    /// For each kernel on each lattice, the fastest stage with the right bits.
     fastest: Vec<Fastest>,
 }
 
@@ -55,9 +55,9 @@ struct Fastest {
     lattice: [usize; 4],
     kernel: &'static str,
     stage: String,
-    /// How much faster it is than the first stage.
+    /// The time of the first stage divided by that of the fastest.
     times_the_first: f64,
-    /// Stages whose times overlap with its own.
+    /// Stages whose times overlap with those of the fastest.
     as_fast: Vec<String>,
 }
 
@@ -85,7 +85,7 @@ impl Sprint {
     fn stages(&self, backend: &AnyBackend, extents: Extents) -> anyhow::Result<Vec<Way>> {
         let lattice = self.case(&clover::EO_CLOVER, extents).lattice(backend)?;
         let info = backend.opencl().map(|device| device.context().info());
-        // In whole accesses.
+        // Padded to whole accesses.
         let spinor = self.precision.device_bytes(Spinors::WORDS).next_multiple_of(16);
         let stage_setup = StageSetup {
             threads: self.accelerator_threads,
@@ -99,8 +99,8 @@ impl Sprint {
         Ok(stages(stage_setup)?)
     }
 
-    /// What is timed on a lattice: the clover kernels stage by stage, and axpy and norm2, which know no legs but read the same memory, in each order of
-    /// sites; the last one is the usual one.
+    /// The runs on a lattice: the clover kernels stage by stage; and axpy and norm2, which read the same memory without legs, in each site
+    /// order. The last site order is the default.
     fn runs(&self, backend: &AnyBackend, extents: Extents) -> anyhow::Result<Vec<Run>> {
         let default =
             Tuning { accelerator_threads: backend.opencl().map(|_| self.accelerator_threads), ..Tuning::OPEN };
@@ -120,7 +120,7 @@ impl Sprint {
     }
 }
 
-/// The clover kernels of one spinor per site that go on from a hop.
+/// The clover kernels of one spinor per site that continue from a hop.
 fn clover_kernels() -> impl Iterator<Item = &'static Kernel> {
     let after_hop = |kernel: &&Kernel| matches!(kernel.geometry, Geometry::Stencil { accumulates: true, .. });
     clover::KERNELS.iter().copied().filter(after_hop).filter(|kernel| kernel.takes_parts(1) && kernel.usual_parts == 1)
@@ -135,7 +135,7 @@ impl Study {
                 continue;
             }
             let stages = report.rows.iter().filter(|row| row.fields.lattice == lattice && row.kernel.name == kernel);
-            // What has other bits is no way to run it.
+            // A stage with other bits is not a valid variant.
             let timed = stages.filter(|row| row.bit_true).filter_map(|row| Some((row.variant.clone(), row.seconds?)));
             if let (Some((stage, least, as_fast)), Some(seconds)) = (lanefield_lab::fastest(timed), first.seconds) {
                 let times_the_first = seconds.median / least.median;

@@ -1,4 +1,4 @@
-//! What was measured, as a table and as JSON.
+//! The measurements as a table and as JSON.
 
 use std::fmt::Display;
 
@@ -14,18 +14,18 @@ use crate::prelude::*;
 pub struct Report {
     #[serde(skip)]
     device: String,
-    /// The lattices that were planned, each once.
+    /// The planned lattices, each once.
     #[serde(skip)]
     pub lattices: Vec<Extents>,
     samples: u32,
-    /// Copy bandwidth, read and written, in bytes a second: kept from an earlier run, unless a row of this one was faster.
+    /// Copy bandwidth, bytes read plus written, in bytes a second. It is kept from an earlier run, unless a row of this run was faster.
     copy_bytes_per_second: f64,
-    /// Read bandwidth, likewise; null where no row is held against it.
+    /// Read bandwidth, likewise; null if no row is compared with it.
     read_bytes_per_second: Option<f64>,
     pub rows: Vec<KernelRecord>,
 }
 
-/// What follows the name of the fastest.
+/// The text after the name of the fastest.
 pub fn or_others<T: Display>(as_fast: &[T]) -> String {
     let names: Vec<String> = as_fast.iter().map(T::to_string).collect();
     match names.as_slice() {
@@ -38,7 +38,7 @@ fn giga(rate: Option<f64>) -> String {
     number(rate.map(|rate| rate / 1e9), 1)
 }
 
-/// What distinguishes a record from others of its kernel: its fields, and what was chosen unless that is common to all.
+/// What distinguishes a record from others of its kernel: its fields, and its variant unless all records have the same.
 fn variant_of(KernelRecord { fields, variant, .. }: &KernelRecord, common: Option<&str>) -> String {
     if common == Some(variant) { fields.to_string() } else { format!("{fields}; {variant}") }
 }
@@ -63,15 +63,14 @@ fn cells(record: &KernelRecord, variant: String) -> [(&'static str, String); 8] 
 }
 
 impl Report {
-    /// Holds what was timed on `backend` against its bandwidths.
-    /// Fails with the first reason if nothing at all could be run.
+    /// Compares the times on `backend` with its bandwidths. Fails with the first reason if nothing could be run.
     pub fn new(backend: &AnyBackend, samples: u32, runs: &[Run], mut rows: Vec<KernelRecord>) -> anyhow::Result<Self> {
         if let [first, ..] = rows.as_slice()
             && rows.iter().all(|record| record.failure.is_some())
         {
             bail!("failed to time {}: {}", first.kernel, first.failure.as_deref().unwrap_or_default());
         }
-        // Measured only where a kernel is held against it.
+        // Measured only if a kernel is compared with it.
         let reads = rows.iter().any(|record| record.ceiling == Ceiling::Read);
         let memory = backend.memory();
         let seen = |ceiling| {
@@ -95,7 +94,7 @@ impl Report {
         Ok(Self { device: backend.describe(), lattices, samples, copy_bytes_per_second, read_bytes_per_second, rows })
     }
 
-    /// What was chosen for all rows; none where they differ.
+    /// The variant of all rows; `None` if they differ.
     fn common(&self) -> Option<&str> {
         let first = self.rows.first()?.variant.as_str();
         self.rows.iter().all(|row| row.variant == first).then_some(first)
@@ -132,7 +131,7 @@ impl Report {
         facts(known)
     }
 
-    /// The rows that are `wanted`, and why kernels could not be run.
+    /// The rows that are `wanted`, and why other kernels could not be run.
     pub fn table_of(&self, wanted: impl Fn(&KernelRecord) -> bool) -> String {
         let (common, start, mut failures) = (self.common(), self.start(), String::new());
         let rows = || self.rows.iter().filter(|row| wanted(row));

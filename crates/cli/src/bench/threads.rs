@@ -1,4 +1,4 @@
-//! `lanefield bench threads`: hop and clover over the number of outer sites a work-group, as in Grid's study of `acceleratorThreads`.
+//! `lanefield bench threads`: times hop and clover for several numbers of outer sites a work-group, as in Grid's study of `acceleratorThreads`.
 
 use crate::kernels::Known;
 use crate::prelude::*;
@@ -53,7 +53,7 @@ pub struct Threads {
 struct Study {
     #[serde(flatten)]
     report: Report,
-    /// The fastest number of each kernel and precision.
+    /// The fastest number for each kernel and precision.
     fastest: Vec<Fastest>,
 }
 
@@ -62,7 +62,7 @@ struct Fastest {
     kernel: String,
     precision: Precision,
     accelerator_threads: usize,
-    /// Numbers whose times overlap with its own.
+    /// Numbers whose times overlap with those of the fastest.
     as_fast: Vec<usize>,
 }
 
@@ -78,11 +78,11 @@ impl Threads {
 
     fn runs(&self, list: &Known, backend: &AnyBackend) -> anyhow::Result<Vec<Run>> {
         if backend.opencl().is_none() {
-            bail!("the CPU reference has no accelerator threads; choose an OpenCL device by --device");
+            bail!("the CPU reference has no accelerator threads: choose an OpenCL device with --device");
         }
         let extents = extents_or_usual(self.lattice, backend)?;
         let kernels = kernels_to_time(list, self.kernels.iter().map(String::as_str)).map_err(anyhow::Error::msg)?;
-        // Kernels are built for these groups alone, since a driver may refuse large ones of a kernel that is built for all.
+        // Kernels are built for each group size separately, because a driver may refuse large groups of a kernel that is built for all sizes.
         let group_size = Some(GroupSize::Required);
         let tuning = |&threads| Tuning { accelerator_threads: Some(threads), group_size, ..Tuning::OPEN };
         let mut runs = Vec::new();
@@ -141,7 +141,7 @@ fn columns(rows: &[KernelRecord]) -> impl Iterator<Item = &[KernelRecord]> {
     rows.chunk_by(|a, b| (a.kernel, a.fields.precision) == (b.kernel, b.fields.precision))
 }
 
-/// `5239.1 (64)`: the rate, and the work-items of a group.
+/// `5239.1 (64)`: the rate, and the work-items of a work-group.
 fn cell(row: &KernelRecord) -> Option<String> {
     let lanes: usize = row.fields.virtual_nodes?.iter().product();
     Some(format!("{:.1} ({})", row.flops_per_second? / 1e9, lanes * row.tuning.accelerator_threads?.get()))

@@ -116,7 +116,7 @@ fn spread(text: &str) -> Result<f64, String> {
 }
 
 impl Target {
-    /// Writes what is made on the part of this rank.
+    /// Writes a configuration, of which `make` returns the local volume of this rank.
     fn write(&self, make: impl FnOnce(Extents) -> Configuration) -> anyhow::Result<Outcome> {
         self.format.check(&self.output)?;
         require_outputs(&[("--output", &self.output)], &[])?;

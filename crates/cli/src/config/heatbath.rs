@@ -1,4 +1,4 @@
-//! `lanefield config generate heatbath`: configurations of the pure gauge theory in a directory, with the plaquette after each sweep.
+//! `lanefield config generate heatbath`: generates configurations of the pure gauge theory in a directory, with the plaquette after each sweep.
 
 use lanefield::comm::WholeLattice;
 use lanefield::gauge::{
@@ -110,7 +110,7 @@ impl Heatbath {
             thermalisation: self.thermalise,
             every: self.every,
         };
-        // As rank 0 sees it, which makes the directory.
+        // As rank 0 sees it, because it creates the directory.
         let is_there = lattice.is_first() && self.output.join("ensemble.json").exists();
         let resumes = self.resume && lattice.communicator().any(is_there)?;
         let (ensemble, last) = match resumes {
@@ -186,7 +186,7 @@ impl Heatbath {
     }
 }
 
-/// A field in its evolution, of whichever action.
+/// A field in its evolution, for any action.
 trait Evolved {
     fn sweeps(&self) -> u64;
     fn sweep(&mut self) -> Result<(), QuenchedError>;
@@ -224,19 +224,19 @@ impl Evolved for QuenchedImproved<'_, AnyBackend> {
     }
 }
 
-/// What is shown of an ensemble. As JSON, these fields.
+/// The summary of an ensemble. As JSON, these fields.
 #[derive(Serialize)]
 struct Summary {
     ensemble: EnsembleParameters,
     sweeps: usize,
     /// The mean plaquette after thermalisation, or null.
     plaquette: Option<f64>,
-    /// Its error, with autocorrelation; null where the run is too short to tell.
+    /// Its error, which includes autocorrelation; null if the run is too short.
     plaquette_error: Option<f64>,
-    /// Of the plaquette, in sweeps; null where the run is too short to tell.
+    /// That of the plaquette, in sweeps; null if the run is too short.
     integrated_autocorrelation_time: Option<f64>,
     integrated_autocorrelation_time_error: Option<f64>,
-    /// The configurations that this run made.
+    /// The configurations that this run generated.
     configurations: Vec<String>,
 }
 

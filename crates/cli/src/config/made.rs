@@ -1,4 +1,4 @@
-//! Configurations that `lanefield config` makes.
+//! Configurations that `lanefield config` writes.
 
 use lanefield::comm::WholeLattice;
 use lanefield::io::claims;
@@ -9,7 +9,7 @@ use crate::configuration::{FormatArgs, ReadArgs};
 use crate::prelude::*;
 use crate::ranks::RanksArgs;
 
-/// A configuration to be written, of which this rank has a part.
+/// A configuration to write, of which this rank has a local volume.
 pub struct Made<'a> {
     pub configuration: &'a Configuration,
     pub lattice: &'a WholeLattice,
@@ -17,7 +17,7 @@ pub struct Made<'a> {
 }
 
 impl Made<'_> {
-    /// Writes it, and shows what can be read from the file then.
+    /// Writes the configuration, reads the file again, and shows its summary.
     pub fn write(
         &self,
         path: &Path,
@@ -28,7 +28,7 @@ impl Made<'_> {
         let &Self { configuration, lattice, ranks } = self;
         format.write(path, (configuration, lattice), origin, (made_by, described))?;
         if !lattice.communicator().any(lattice.is_first() && !is_stream(path))? {
-            // A device or a pipe cannot be read back.
+            // A device or a pipe cannot be read again.
             return Ok(Outcome::Done);
         }
         let summary = Summary::of(path, &ReadArgs::default().read_any(ranks, &claims::written_to(path))?)?;

@@ -1,4 +1,4 @@
-//! What is shown of a configuration.
+//! The summary of a configuration.
 
 use std::fmt::Display;
 use std::path::Path;
@@ -11,28 +11,29 @@ use serde::Serialize;
 use crate::numbers::with_bits;
 use crate::output::{facts, joined, small};
 
-/// What is shown of a configuration. As JSON, these fields.
+/// The summary of a configuration. As JSON, these fields.
 #[derive(Serialize)]
 pub struct Summary {
     file: String,
     /// `nersc`, `ildg`, `milc`, `openqcd`, `ddalphaamg`, `hirep`, `npy` or `hdf5`.
     format: String,
     lattice: [usize; 4],
-    /// DATATYPE; null but for NERSC.
+    /// DATATYPE; null except for NERSC.
     datatype: Option<&'static str>,
-    /// FLOATING_POINT, or NumPy's dtype; of other formats as a NERSC file would say it.
+    /// FLOATING_POINT, or NumPy's dtype. For other formats, what a NERSC file would have.
     floating_point: &'static str,
-    /// CHECKSUM, 8 hex digits; suma and sumb of ILDG, sum29 and sum31 of MILC, or null.
+    /// CHECKSUM, 8 hex digits; suma and sumb for ILDG, sum29 and sum31 for MILC; or null.
     checksum: Option<String>,
-    /// Average plaquette of the links, 1 for the free field.
+    /// Average plaquette of the links; 1 for the free field.
     plaquette: f64,
     /// Average link trace of the links.
     link_trace: f64,
-    /// The largest of |U U† − 1| and |det U − 1| of any link.
+    /// The largest |U U† − 1| or |det U − 1| of any link.
     unitarity_defect: f64,
-    /// The logical file name, which ILDG files and sidecars can hold; null if it is not given.
+    /// The logical file name, which ILDG files and sidecars can contain; null if there is none.
     lfn: Option<String>,
-    /// ENSEMBLE_ID, ENSEMBLE_LABEL, SEQUENCE_NUMBER, CREATOR, CREATION_DATE as in the file, of ILDG files and sidecars the first three; null where there are none.
+    /// ENSEMBLE_ID, ENSEMBLE_LABEL, SEQUENCE_NUMBER, CREATOR and CREATION_DATE of the file; for ILDG files and sidecars the first three; null if
+    /// there are none.
     provenance: Option<Provenance>,
 }
 
@@ -40,7 +41,7 @@ pub struct Summary {
 struct Provenance {
     #[serde(flatten)]
     of: configuration::Provenance,
-    /// Null but for NERSC.
+    /// Null except for NERSC.
     creator: Option<String>,
     creation_date: Option<String>,
 }
@@ -96,7 +97,7 @@ impl Summary {
         match &self.checksum {
             Some(checksum) => row("checksum", checksum),
             None if matches!(&*self.format, "ildg" | "nersc") => {
-                row("checksum", &"none in the file: damage cannot be told");
+                row("checksum", &"none in the file: damage cannot be detected");
             }
             None => {}
         }

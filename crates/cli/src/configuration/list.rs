@@ -1,4 +1,4 @@
-//! Several configurations of the same lattice, one after the other: files, or the directories of ensembles.
+//! Several configurations of the same lattice, read one after the other from files or from the directories of ensembles.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -14,41 +14,42 @@ use crate::files::has_extension;
 use crate::prelude::*;
 use crate::ranks::RanksArgs;
 
-/// Files of configurations, of which one is read at a time.
+/// Files of configurations, which are read one at a time.
 pub struct Configurations<'a> {
     files: &'a [PathBuf],
     read: ReadArgs,
     ranks: &'a RanksArgs,
     lattice: WholeLattice,
-    /// The first one, which tells the lattice.
+    /// The first one, which determines the lattice.
     first: Option<ConfigurationFile>,
     next: usize,
-    /// Of those that were read.
+    /// The contents of those that were read.
     known: Vec<Content>,
 }
 
-/// By what a configuration is known again: in another format, or rounded to 32 bits.
+/// What identifies a configuration, even in another format or rounded to 32 bits.
 struct Content {
     plaquette: f64,
-    /// Numbers of links spread over the part of this rank.
+    /// Numbers of links that are spread over the local volume.
     links: Vec<Complex<f64>>,
 }
 
 impl Content {
     fn of(file: &ConfigurationFile) -> anyhow::Result<Self> {
-        // A prime number of them, so that all elements of links are among them.
+        // A prime number, so that the sample includes all elements of links.
         const NUMBERS: usize = 251;
         let links = file.configuration.links();
         let places = (0..NUMBERS).map(|k| k * links.len() / NUMBERS);
         Ok(Self { plaquette: file.plaquette()?, links: places.map(|place| links[place]).collect() })
     }
 
-    /// Whether all ranks have the same links, but for rounding to 32 bits: that changes a number by 6e-8 and averages by less the more numbers there are.
+    /// Whether the links are the same on all ranks, except for rounding to 32 bits. Rounding changes a number by 6e-8, and averages by less, the
+    /// more numbers they have.
     fn is(&self, other: &Self, lattice: &WholeLattice) -> anyhow::Result<bool> {
         const ROUNDING: f64 = 1e-6;
         let numbers = lattice.extents().as_array().iter().product::<usize>() as f64 * 72.0;
         let near = |(a, b): (&Complex<f64>, &Complex<f64>)| (a - b).norm() <= ROUNDING;
-        // Of the whole lattice, the same on all ranks.
+        // Those of the whole lattice, the same on all ranks.
         if (self.plaquette - other.plaquette).abs() > ROUNDING / numbers.sqrt() {
             return Ok(false);
         }
@@ -58,7 +59,7 @@ impl Content {
 }
 
 impl<'a> Configurations<'a> {
-    /// Reads the first one of `files`, which are one or more.
+    /// Reads the first of one or more `files`.
     pub fn begin(files: &'a [PathBuf], read: ReadArgs, ranks: &'a RanksArgs) -> anyhow::Result<Self> {
         let first = files.first().context("no configuration was given")?;
         let first = read.read(ranks, first)?;
@@ -69,12 +70,12 @@ impl<'a> Configurations<'a> {
         &self.lattice
     }
 
-    /// The first one, until it was taken.
+    /// The first configuration, until it is taken.
     pub fn first(&self) -> Option<&ConfigurationFile> {
         self.first.as_ref()
     }
 
-    /// Reads one, which is on the same lattice as the first one, and none of those before.
+    /// Reads a configuration. Fails if it is on another lattice than the first, or the same as an earlier one.
     fn read(&mut self, path: &Path) -> anyhow::Result<ConfigurationFile> {
         let file = match self.first.take() {
             Some(first) => first,
@@ -107,8 +108,8 @@ impl<'a> Iterator for Configurations<'a> {
     }
 }
 
-/// Whether two plaquettes and what was measured with them are of the same links, but for rounding to 32 bits or a gauge transformation: then they agree to more
-/// digits than configurations of an ensemble have in common.
+/// Whether two plaquettes, and what was measured with them, belong to the same links, except for rounding to 32 bits or a gauge transformation.
+/// They then agree in more digits than different configurations of an ensemble do.
 pub fn are_of_same_links<'a>(
     plaquettes: [f64; 2],
     mut measured: impl Iterator<Item = (&'a Vec<f64>, &'a Vec<f64>)>,

@@ -12,7 +12,7 @@ use crate::files::naming_a_dataset;
 use crate::prelude::*;
 use crate::ranks::{self, RanksArgs};
 
-/// What helps where links are too far from SU(3).
+/// The advice for links that are too far from SU(3).
 pub const PROJECT: &str = "--project brings links to SU(3)";
 
 /// How a configuration is read.
@@ -30,7 +30,7 @@ pub struct ReadArgs {
 }
 
 impl ReadArgs {
-    /// These, with a projection.
+    /// These arguments, with a projection.
     pub fn projecting(self) -> Self {
         Self { project: true, ..self }
     }
@@ -40,7 +40,7 @@ impl ReadArgs {
         self.projection.or(self.project.then_some(Projection::Polar))
     }
 
-    /// As the command line has them, a blank before each.
+    /// The arguments as text of a command line, each after a blank.
     pub fn text(&self) -> String {
         let lattice = self.lattice.map(|lattice| format!(" --lattice {lattice}"));
         let projection = self.projection().map(|projection| format!(" --projection {projection}"));
@@ -52,7 +52,7 @@ impl ReadArgs {
         ("projection", self.projection().map(|projection| projection.to_string()).into())
     }
 
-    /// An error with what the command line has against it.
+    /// Adds to an error how the command line can avoid it.
     fn advised(&self, path: &Path, error: anyhow::Error) -> anyhow::Error {
         let text = error.to_string();
         match self.projection() {
@@ -62,14 +62,14 @@ impl ReadArgs {
             None if text.contains("is not in SU(3)") => anyhow::anyhow!("{text}; {PROJECT}"),
             Some(Projection::Polar) if text.contains("after the projection") => {
                 anyhow::anyhow!(
-                    "{text}: a singular matrix has no polar decomposition; --projection max-re-tr takes it, too"
+                    "{text}: a singular matrix has no polar decomposition; --projection max-re-tr also accepts it"
                 )
             }
             _ => error,
         }
     }
 
-    /// As [`Self::read_any`], and refuses one in the directory of another ensemble.
+    /// As [`Self::read_any`]; also fails if the configuration is in the directory of another ensemble.
     pub fn read(&self, ranks: &RanksArgs, path: &Path) -> anyhow::Result<ConfigurationFile> {
         if is_stream(path) {
             return self.read_any(ranks, path);
@@ -83,12 +83,12 @@ impl ReadArgs {
         Ok(file)
     }
 
-    /// Reads a configuration, or the part of this rank, and verifies all that its file says.
+    /// Reads the local volume of a configuration, and verifies everything that its file states.
     pub fn read_any(&self, ranks: &RanksArgs, path: &Path) -> anyhow::Result<ConfigurationFile> {
         let _span = span(Group::File, || format!("read {}", path.display()));
         ensure!(
             !(is_stream(path) && ranks::are_several()),
-            "{} is no regular file, which one rank could read alone: write it to a file first",
+            "{} is not a regular file, so several ranks cannot read it: write it to a file first",
             path.display()
         );
         let options = ReadOptions { lattice: self.lattice, projection: self.projection() };

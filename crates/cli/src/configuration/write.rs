@@ -58,12 +58,12 @@ fn rows(text: &str) -> Result<StoredRows, String> {
     match text {
         "2" => Ok(StoredRows::Two),
         "3" => Ok(StoredRows::Three),
-        _ => Err(format!("no links of '{text}' rows: use 2 or 3")),
+        _ => Err(format!("invalid number of rows '{text}': expected 2 or 3")),
     }
 }
 
 impl FormatArgs {
-    /// Refuses what the file cannot have, and a name that does not say its format.
+    /// Fails if the format cannot hold what was requested, or if the name does not determine the format.
     pub fn check(&self, output: &Path) -> anyhow::Result<()> {
         let format = match self.format {
             Some(format) => format,
@@ -76,7 +76,7 @@ impl FormatArgs {
         let is_array = matches!(format, Format::Npy | Format::Hdf5);
         ensure!(
             format == Format::Npy || !is_npy(output),
-            "{shown} would be taken for a NumPy array: give it another extension than .npy"
+            "{shown} would be read as a NumPy array: give it another extension than .npy"
         );
         ensure!(
             !is_array || (self.floating_point.is_none() && self.rows.is_none()),
@@ -87,30 +87,30 @@ impl FormatArgs {
             self.rows.is_none() || format == Format::Nersc,
             "--rows is for NERSC files: links of {shown} have three rows"
         );
-        ensure!(self.lfn.is_none() || format == Format::Ildg, "--lfn is for ILDG files, and {shown} is none");
+        ensure!(self.lfn.is_none() || format == Format::Ildg, "--lfn is for ILDG files, and {shown} is not one");
         if let Some(numbers) = self.floating_point {
             let name = numbers.name();
             ensure!(
                 format != Format::Ildg || numbers.byte_order() == ByteOrder::Big,
-                "ILDG files have big-endian numbers, and not {name}: use IEEE32BIG or IEEE64BIG"
+                "ILDG files have big-endian numbers, not {name}: use IEEE32BIG or IEEE64BIG"
             );
             ensure!(
                 format != Format::Milc || numbers.size() == 4,
-                "MILC files have 32-bit numbers, and not {name}: use IEEE32 or IEEE32BIG"
+                "MILC files have 32-bit numbers, not {name}: use IEEE32 or IEEE32BIG"
             );
         }
         Ok(())
     }
 
-    /// Whether links come back to the bit.
+    /// Whether links keep their bits in the file.
     fn keeps_bits(&self, path: &Path) -> anyhow::Result<bool> {
         let format = self.format.map_or_else(|| Format::of_name(path), Ok)?;
         let is_f64 = self.floating_point.is_none_or(|numbers| numbers.size() == 8);
         Ok(is_f64 && format != Format::Milc && self.rows != Some(StoredRows::Two))
     }
 
-    /// Writes a configuration, of which this rank has a part. `origin` is the file that it comes from, `made_by` what was done to its links, as its sidecar
-    /// describes it.
+    /// Writes a configuration, of which this rank has a local volume. `origin` is the file that it comes from. `made_by` says what was done to
+    /// its links, as its sidecar describes it.
     pub fn write(
         &self,
         path: &Path,
@@ -134,13 +134,13 @@ impl FormatArgs {
     }
 }
 
-/// An error of links that cannot be stored, with what helps.
+/// Adds advice to the error for links that cannot be stored.
 fn advised_to_project(error: ConfigurationError) -> anyhow::Error {
     let text = error.to_string();
     if text.contains("is not in SU(3)") { anyhow::anyhow!("{text}; {PROJECT}") } else { error.into() }
 }
 
-/// What a command makes a configuration of. As JSON, these fields.
+/// The inputs of a configuration that a command writes. As JSON, these fields.
 #[derive(Serialize, Deserialize)]
 pub struct MadeInputs {
     configuration: ConfigurationInput,
@@ -149,14 +149,14 @@ pub struct MadeInputs {
 }
 
 impl MadeInputs {
-    /// Of a configuration that was read, and what a command did with it.
+    /// For a configuration that was read, with what a command did to it.
     pub fn new<const N: usize>(file: &ConfigurationFile, settings: [(&str, Value); N]) -> anyhow::Result<Self> {
         let settings = settings.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
         Ok(Self { configuration: ConfigurationInput::of(&file.configuration, &file.lattice)?, settings })
     }
 }
 
-/// A configuration that a command makes of another one: its file, whose header says so, and a sidecar.
+/// A configuration that a command computes from another one: its file, whose header says so, and a sidecar.
 pub struct MadeOutput<'a> {
     path: &'a Path,
     format: &'a FormatArgs,
@@ -167,7 +167,7 @@ pub struct MadeOutput<'a> {
 }
 
 impl<'a> MadeOutput<'a> {
-    /// Refuses an output that cannot be written, before anything is read.
+    /// Fails if the output cannot be written. This is checked before anything is read.
     pub fn check(
         (path, format): (Option<&Path>, &FormatArgs),
         others: &[(&str, &Path)],
@@ -177,8 +177,8 @@ impl<'a> MadeOutput<'a> {
         array_output::require_outputs(path, others, &[("--config", config)], |_| None)
     }
 
-    /// The output of a command whose settings are these; `made_by` says them in the label of the ensemble. What is done to links leaves them as far from SU(3)
-    /// as they are: those that the output cannot hold are refused before.
+    /// The output of a command with these settings. `made_by` is their text in the label of the ensemble. Links stay as far from SU(3) as they
+    /// are, so links that the output cannot hold are refused before the work.
     pub fn new<const N: usize>(
         (path, format): (&'a Path, &'a FormatArgs),
         command: &'static str,
@@ -202,8 +202,8 @@ impl<'a> MadeOutput<'a> {
         Ok(self.path.to_owned())
     }
 
-    /// Writes what a signal ended before it was what was wanted, under another name; `made_by` says what was done until then. Gives the name, and what to add
-    /// to the statement that a command continues from there.
+    /// Writes an unfinished configuration, which a signal ended, under another name. `made_by` says what was done so far. Returns the name, and
+    /// a note for the statement of how to continue.
     pub fn write_stopped(
         self,
         configuration: &Configuration,

@@ -1,4 +1,4 @@
-//! What there is to run on, with what was found out of each device.
+//! The list of devices, with the facts about each.
 
 use lanefield::backend::opencl::{
     Context, DeviceInfo, DriverFact, OpenClError, ProbeCheck, ProbeVerdict, Retirement, devices, faults, probe,
@@ -10,22 +10,22 @@ use crate::build_progress::announce;
 use crate::output::{Device, bytes, facts};
 use crate::prelude::*;
 
-/// All there is to run on. As JSON, these fields.
+/// All devices. As JSON, these fields.
 #[derive(Serialize)]
 pub struct Listing {
-    /// The CPU reference, always there: `--device cpu`.
+    /// The CPU reference, which is always available: `--device cpu`.
     cpu: Device,
     /// The OpenCL devices, in the order of `--device INDEX`.
     pub opencl: Vec<OpenClDevice>,
-    /// Why there is no OpenCL and how to get it; null where there is.
+    /// Why there is no OpenCL, and how to install it; null if there is.
     no_opencl: Option<String>,
-    /// Drivers that are installed and offer no device, and why.
+    /// Drivers that are installed but have no device, with the reason.
     faults: Vec<String>,
-    /// What `--device auto` takes: `cpu`, or an index.
+    /// What `--device auto` chooses: `cpu`, or an index.
     auto: String,
 }
 
-/// A device, with what the documents of other commands do not say of it.
+/// A device, with facts that the documents of other commands do not contain.
 #[derive(Serialize)]
 pub struct OpenClDevice {
     #[serde(flatten)]
@@ -34,28 +34,28 @@ pub struct OpenClDevice {
     details: Details,
     #[serde(skip)]
     pub info: DeviceInfo,
-    /// Whether results are the reference's, bit for bit; null where the device could not be asked.
+    /// Whether results have the bits of the reference; null if the device could not be tested.
     pub bitwise: Option<bool>,
     /// `bitwise`, or why not.
     pub verdict: String,
-    /// Of the arithmetic, where it was asked.
+    /// The results of the probe, if it ran.
     #[serde(skip)]
     pub checks: Vec<ProbeCheck>,
 }
 
-/// What an OpenCL driver tells beside what is in [`Device`].
+/// Facts from an OpenCL driver that [`Device`] does not have.
 #[derive(Serialize)]
 struct Details {
     vendor: String,
     platform_index: usize,
     platform_version: String,
-    /// Its place on its platform.
+    /// Its number on its platform.
     device_index: usize,
     opencl_c: String,
     max_allocation_bytes: u64,
     max_work_group_size: usize,
     max_work_item_sizes: [usize; 3],
-    /// Null where the driver does not tell, and no kernel can be built.
+    /// Null if the driver does not report it and no kernel can be built.
     preferred_work_group_multiple: Option<usize>,
     fp64: bool,
     fp32_correctly_rounded_divide_sqrt: bool,
@@ -63,10 +63,10 @@ struct Details {
     fp64_denormals: bool,
     available: bool,
     compiler_available: bool,
-    /// How work-groups may finish a sum in one launch.
+    /// How work-groups can finish a sum in one launch.
     retirement: Retirement,
     extensions: Vec<String>,
-    /// What is known of the driver.
+    /// Known facts about the driver.
     known: Vec<DriverFact>,
 }
 
@@ -139,7 +139,7 @@ impl OpenClDevice {
         }
         match OpenCl::open(&info).map(|device| {
             announce(device.context().builds());
-            // Before OpenCL 3.0 only a built kernel tells.
+            // Before OpenCL 3.0, only a built kernel reports it.
             let multiple = info.preferred_work_group_multiple.or_else(|| multiple_of_a_kernel(device.context()).ok());
             (multiple, probe(device.context()))
         }) {

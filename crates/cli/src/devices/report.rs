@@ -1,4 +1,4 @@
-//! What is to be known of devices elsewhere: the report of `lanefield devices --report`.
+//! `lanefield devices --report`: a report about devices, to be sent to the developers.
 
 use std::io::{Read as _, Seek as _};
 use std::process::{Command, Stdio};
@@ -13,35 +13,35 @@ use crate::interrupt::interrupted;
 use crate::output::document;
 use crate::prelude::*;
 
-/// So long a device may take to be verified.
+/// The longest time to verify a device.
 const PATIENCE: Duration = Duration::from_secs(1800);
 /// Lines of its errors that are kept.
 const MOST_LINES: usize = 20;
 
-/// The list of devices with what was found out about each. As JSON, these fields.
+/// The list of devices with the findings about each. As JSON, these fields.
 #[derive(Serialize)]
 struct Report<'l> {
     /// The operating system and the processor, as Rust names them: `linux`, `x86_64`.
     system: [&'static str; 2],
     #[serde(flatten)]
     listing: &'l Listing,
-    /// Of each device, in the order of `opencl`.
+    /// The findings for each device, in the order of `opencl`.
     found: Vec<Found>,
 }
 
 #[derive(Serialize)]
 struct Found {
-    /// The operations of the arithmetic; none where it could not be asked.
+    /// The operations that the probe tested; empty if it could not run.
     checks: Vec<ProbeCheck>,
-    /// How the verification ended; null where none was begun.
+    /// How the verification ended; null if it did not start.
     ended: Option<String>,
-    /// What it printed as JSON; null where it did not come so far.
+    /// The JSON that it printed; null if it did not get so far.
     verify: Option<serde_json::Value>,
     /// Its last errors.
     errors: Vec<String>,
 }
 
-/// Verifies each device in a process of its own, which may crash, and writes all that was found.
+/// Verifies each device in a process of its own, since it may crash, and writes all findings.
 pub fn write(path: &Path, listing: &Listing) -> anyhow::Result<String> {
     let mut found = Vec::new();
     for device in &listing.opencl {
@@ -62,7 +62,7 @@ pub fn write(path: &Path, listing: &Listing) -> anyhow::Result<String> {
         .map(|(device, found)| format!("{}: {}", device.info, found.ended.as_deref().unwrap_or(&device.verdict)))
         .collect();
     Ok(format!(
-        "{}\n\nwritten to {}: no names of people, hosts or folders are in it; docs/devices.md says where to send it",
+        "{}\n\nwritten to {}: it contains no names of people, hosts or folders; docs/devices.md says where to send it",
         ended.join("\n"),
         path.display()
     ))
@@ -107,7 +107,7 @@ impl Found {
     }
 }
 
-/// A text whose paths are the names of their files alone: folders have the names of people.
+/// The text with paths reduced to file names, because folders contain names of people.
 fn without_paths(text: &str) -> String {
     let is_of_path = |c: char| c.is_alphanumeric() || "/._-+~".contains(c);
     let short = |word: &str| match word.rsplit_once('/') {

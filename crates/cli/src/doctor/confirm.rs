@@ -1,4 +1,4 @@
-//! Making a change that the doctor advises, and measuring what it gains.
+//! Makes a change that the doctor advises, and measures its gain.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use lanefield::backend::opencl::{Context, Mapping, Tuning};
 use lanefield::reference::layout::AcceleratorThreads;
 use lanefield_lab::doctor::{Described, Description, Finding, Remedy, Timeline, beside};
 
-/// The tuning with a change made; `None` where the change is one of the source.
+/// The tuning with a change; `None` if the change is one of the source.
 pub fn changed(tuning: Tuning, remedy: Remedy) -> Option<Tuning> {
     let mut changed = tuning;
     match remedy {
@@ -23,7 +23,7 @@ pub fn changed(tuning: Tuning, remedy: Remedy) -> Option<Tuning> {
     Some(changed)
 }
 
-/// Confirms the findings of a described run, by a change of how it is run, or by the description of the same work without the fault.
+/// Confirms the findings of a described run by a change of the launch, or by a description of the same work without the fault.
 pub fn described(
     context: &Context,
     (path, described): (&Path, &Described),

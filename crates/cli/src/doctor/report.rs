@@ -1,4 +1,4 @@
-//! What the doctor says: as JSON, and for people.
+//! The doctor's report as JSON and as text.
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,7 @@ use crate::output::facts;
 
 #[derive(Serialize)]
 pub struct Report {
-    /// What it ran on; a timeline tells its name alone.
+    /// The device. For a timeline, only its name is known.
     pub machine: DeviceFacts,
     pub kernels: Vec<Examined>,
 }
@@ -22,12 +22,12 @@ pub struct Examined {
     pub subject: String,
     pub kernel_seconds: f64,
     pub bytes_per_second: f64,
-    /// The ratio of that to the copy bandwidth; null where the data stay in a cache.
+    /// The bandwidth divided by the copy bandwidth; null if the data stay in a cache.
     pub share_of_copy: Option<f64>,
     pub in_cache: bool,
     pub estimated_seconds: Option<f64>,
     pub binds: Binding,
-    /// What was found, the largest gain first.
+    /// The findings, with the largest gain first.
     pub findings: Vec<Finding>,
     pub observation: Observation,
 }
@@ -53,7 +53,7 @@ impl Examined {
 pub fn text(report: &Report) -> String {
     let device = &report.machine;
     let mut known = vec![("device", device.name.clone())];
-    // Of a timeline alone, nothing was measured on the device.
+    // For a timeline alone, nothing was measured on the device.
     if !device.copy_bandwidth.is_nan() {
         let stands_for = if device.stands_for_gpu { ": judged as a GPU, whatever the time here" } else { "" };
         let units = format!("{} work-items, {} compute units{stands_for}", device.wavefront, device.units);

@@ -1,4 +1,4 @@
-//! Many devices: what a kernel and an iteration take on so many ranks of a cluster.
+//! Many devices: the time of a kernel and of an iteration on the ranks of a cluster.
 
 use lanefield_lab::estimate::{RanksEstimate, RanksLimit, on_ranks};
 use lanefield_lab::machine::Cluster;
@@ -47,7 +47,7 @@ impl RanksArgs {
         let cluster = if name.ends_with(".toml") { described(Path::new(name))? } else { Cluster::named(name)? };
         let [work] = works else {
             let names = works.iter().map(|work| work.kernel.name).collect::<Vec<_>>().join(", ");
-            anyhow::bail!("--ranks takes one kernel, and --kernel names several: {names}");
+            anyhow::bail!("--ranks is for one kernel, and --kernel names several: {names}");
         };
         ensure!(
             work.kernel.reads_links(),

@@ -1,4 +1,4 @@
-//! What was estimated: as JSON, and for people.
+//! The estimate as JSON and as text.
 
 use lanefield::kernel::Kernel;
 use lanefield::reference::real::Precision;
@@ -66,12 +66,12 @@ pub struct Times {
     #[serde(skip)]
     pub device: String,
     pub seconds: f64,
-    /// For each of several launches that are queued one after the other, of lattices where these overlap.
+    /// The time of each of several launches that are queued one after the other, for lattices on which these overlap.
     pub back_to_back_seconds: Option<f64>,
 }
 
 impl Times {
-    /// What estimates are compared with: launches that follow each other.
+    /// The time that estimates are compared with: that of launches that follow each other.
     pub fn best(&self) -> f64 {
         self.back_to_back_seconds.unwrap_or(self.seconds)
     }
@@ -84,7 +84,7 @@ fn scaled(value: f64, unit: &str) -> String {
     let value = value / size;
     let decimals = [(1000.0, 0), (100.0, 1), (10.0, 2)].into_iter().find(|(least, _)| value.abs() >= *least);
     let decimals = decimals.map_or(3, |(_, decimals)| decimals);
-    // Bytes and Flop are written with their prefix, things are not.
+    // Bytes and Flop have a prefix in their unit, counts do not.
     let unit = match (prefix, unit) {
         (prefix, "bytes") => format!("{prefix}B"),
         ("", unit) => unit.to_owned(),
@@ -97,7 +97,7 @@ fn a_second(rate: f64) -> String {
     format!("{}/s", scaled(rate, "").trim_end())
 }
 
-/// A rate of the made-up machine of powers of two is seen best in them: `64 Mi`.
+/// A rate with a binary prefix, for the machine whose rates are powers of two: `64 Mi`.
 fn binary(value: f64) -> String {
     const PREFIXES: [(&str, f64); 3] = [("Gi", (1u64 << 30) as f64), ("Mi", (1u64 << 20) as f64), ("Ki", 1024.0)];
     match PREFIXES.into_iter().find(|(_, size)| value >= *size) {
@@ -134,7 +134,7 @@ fn times(ratio: f64) -> String {
     if ratio < 1e-3 { format!("{ratio:.2e}") } else { scaled(ratio, "").trim_end().to_owned() }
 }
 
-/// What stands for the bandwidth of memory in traversals and workloads.
+/// The bandwidth of memory in traversals and workloads.
 fn bandwidth<T>(report: &Report<T>) -> (&'static str, String) {
     let which = if report.machine.read_measured { "read, measured" } else { "the peak" };
     ("memory bandwidth", format!("{:.1} GB/s, {which}", report.machine.gauge_gb_per_second()))

@@ -1,4 +1,4 @@
-//! Occupancy of numbers that are given by hand.
+//! Occupancy for numbers that the user gives.
 
 use anyhow::bail;
 use lanefield_lab::model::Demand;
@@ -6,7 +6,7 @@ use lanefield_lab::model::Demand;
 use super::arguments::Occupancy;
 use super::table::Report;
 
-/// Lanes of an outer site, where nobody says: those of f32 in Grid's 64 bytes.
+/// The default for the lanes of an outer site: those of f32 in Grid's 64 bytes.
 const LANES: usize = 8;
 const THREADS: usize = 8;
 

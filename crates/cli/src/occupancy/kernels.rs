@@ -1,4 +1,4 @@
-//! Occupancy of kernels of the library: compiled for GPUs of AMD's that need not be there, or built on the device in use.
+//! Occupancy of the library's kernels, compiled for AMD GPUs that need not be present, or built on the device in use.
 
 use lanefield::kernel::KernelList;
 use lanefield::prelude::*;
@@ -19,7 +19,7 @@ use crate::kernels::wanted;
 use crate::output::Device;
 use crate::progress::{goes_on, progress_bar};
 
-/// The occupancy of the kernels that were asked for, and the device that they were built on, if they were built on one.
+/// The occupancy of the requested kernels, and the device that built them, if one did.
 pub fn report(list: &KernelList, args: &Occupancy) -> anyhow::Result<(Option<Device>, Report)> {
     if args.vgprs.is_some() || args.group.is_some() {
         bail!("--vgprs and --group are for numbers given by hand; those of --kernel are counted: leave them out");
@@ -32,7 +32,8 @@ pub fn report(list: &KernelList, args: &Occupancy) -> anyhow::Result<(Option<Dev
     }
 }
 
-/// All combinations that a kernel takes of the precisions asked for, or the usual ones, and of link formats, these only where it reads links.
+/// All combinations of the requested or default precisions with link formats that a kernel has. Link formats vary only if the kernel reads
+/// links.
 fn variants(
     args: &Occupancy,
     kernels: &[&'static Kernel],

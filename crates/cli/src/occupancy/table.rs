@@ -1,4 +1,4 @@
-//! What was found, as tables and as JSON.
+//! The occupancies as tables and as JSON.
 
 use std::collections::BTreeMap;
 
@@ -15,20 +15,20 @@ use crate::output::{dense, facts, fitted, table, table_of, wrapped};
 #[derive(Default, Serialize)]
 pub struct Report {
     entries: Vec<Entry>,
-    /// Kernels of which no occupancy can be told.
+    /// Kernels whose occupancy cannot be determined.
     pub told: Vec<Compiled>,
     sweeps: Vec<SweepReport>,
-    /// Where the simplified formulas differ; null where none is shown.
+    /// How the simplified formulas differ; null if they are not shown.
     simplified_differ: Option<&'static str>,
 }
 
-/// What a kernel, or a set of numbers, takes and leaves.
+/// What a kernel, or a set of numbers, needs and what it leaves free.
 #[derive(Serialize)]
 struct Entry {
     architecture: Architecture,
     demand: Demand,
     occupancy: Occupancy,
-    /// By the simplified formulas of the EmPRiSM report; null for architectures that they are not for.
+    /// The simplified formulas of the EmPRiSM report; null for architectures that they do not cover.
     simplified: Option<Simplified>,
     /// The kernel; null for numbers by hand.
     kernel: Option<Compiled>,
@@ -40,11 +40,11 @@ struct SweepReport {
     kernel: Option<&'static str>,
     /// How its fields are stored; null for numbers by hand.
     precision: Option<Precision>,
-    /// Reals of a link; null where it reads none.
+    /// Reals of a link; null if it reads none.
     reconstruct: Option<usize>,
     architecture: Architecture,
     quantity: SweptQuantity,
-    /// Work-items for the lanes of an outer site.
+    /// Work-items that compute the lanes of an outer site.
     lanes: usize,
     rows: Vec<Swept>,
     note: Option<String>,
@@ -59,7 +59,7 @@ fn names(resources: &[Resource], architecture: &Architecture) -> String {
 }
 
 impl Report {
-    /// Adds what a kernel, or numbers by hand, take and leave, with the simplified formulas where there are any; and the sweep that was asked for.
+    /// Adds what a kernel or given numbers need and leave free, with the simplified formulas if there are any, and with the requested sweep.
     pub fn add(
         &mut self,
         args: &arguments::Occupancy,
@@ -85,7 +85,7 @@ impl Report {
         Ok(())
     }
 
-    /// All of it, for people: facts of few, a table of many.
+    /// All occupancies as text: facts for few of them, a table for many.
     pub fn text(&self) -> String {
         let mut blocks = Vec::new();
         match self.entries.len() {
@@ -198,7 +198,7 @@ impl Entry {
     }
 }
 
-/// Whether anything of it is known to leave the registers.
+/// Whether the kernel is known to use memory for registers or arrays.
 fn spills(kernel: &Compiled) -> bool {
     let code = &kernel.code;
     code.spilled_registers.is_some_and(|number| number > 0) || code.uses_private_memory() == Some(true)
@@ -237,7 +237,7 @@ impl SweepReport {
     fn text(&self) -> String {
         let architecture = &self.architecture;
         let value = self.quantity.to_string();
-        // The full name stands above the table.
+        // The full name is above the table.
         let short = value.rsplit('_').next().unwrap_or(&value);
         let header = [short, "group", "of a wave", "waves per group", "groups", "waves", "occ.", "items"];
         let mut lines = dense(table([header.as_slice(), &["binds", "next step"]].concat(), 0..));
@@ -287,7 +287,7 @@ fn in_words(simplified: &Simplified) -> String {
     text
 }
 
-/// Those kinds that there are.
+/// The kinds of instructions that occur.
 fn counts_in_words(counts: &InstructionCounts) -> String {
     let widths = |accesses: &BTreeMap<usize, usize>| {
         accesses.iter().map(|(bytes, number)| format!("{number} of {bytes} bytes")).collect::<Vec<_>>().join(" + ")

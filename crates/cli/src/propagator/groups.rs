@@ -1,4 +1,4 @@
-//! Groups of ranks, each of which solves for some columns of a propagator, and what comes together of them.
+//! Groups of ranks, each of which solves for some columns of a propagator, and the results of all groups.
 
 use std::ops::Range;
 
@@ -22,7 +22,7 @@ impl Groups {
         ranks::communicator().ranks() / self.0
     }
 
-    /// How each solve went, of all groups, at rank 0.
+    /// The summaries of the solves of all groups, on rank 0.
     pub fn rhs<R>(&self, report: &SolveReport<R>) -> anyhow::Result<Vec<RhsSummary>> {
         let here = report.rhs.iter().flat_map(|rhs| RhsSummary::from(rhs).to_words()).flat_map(u64::to_le_bytes);
         let gathered = ranks::communicator().gather(&here.collect::<Vec<u8>>())?.unwrap_or_default();
@@ -32,7 +32,7 @@ impl Groups {
         Ok(words.as_chunks().0.iter().map(RhsSummary::of_words).collect())
     }
 
-    /// At times from the source, the largest of all groups, at rank 0.
+    /// The relative errors on each time slice from the source on, the largest of all groups, on rank 0.
     pub fn relative_errors<R>(&self, report: &SolveReport<R>) -> anyhow::Result<Vec<f64>> {
         let bytes: Vec<u8> = report.relative_errors.iter().copied().flat_map(f64::to_le_bytes).collect();
         let gathered = ranks::communicator().gather(&bytes)?.unwrap_or_default();
@@ -40,7 +40,7 @@ impl Groups {
         Ok(far_times::largest(&gathered.iter().map(numbers).collect::<Vec<Vec<f64>>>()))
     }
 
-    /// All columns at the ranks of the first group; those of their own at others.
+    /// The report with all columns on the ranks of the first group, and with their own columns on others.
     pub fn with_all_columns<R: Vectors + ArrayReal>(&self, report: SolveReport<R>) -> anyhow::Result<SolveReport<R>> {
         if self.0 == 1 {
             return Ok(report);

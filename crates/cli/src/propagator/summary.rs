@@ -1,4 +1,4 @@
-//! What `lanefield propagator` says at its end: a table for people, JSON for programs.
+//! The summary of `lanefield propagator`, as text and as JSON.
 
 use lanefield::observable::COLUMNS;
 use lanefield::solver::SolveReport;
@@ -11,7 +11,7 @@ use crate::solving::deflation::deflated;
 use crate::solving::long_run::since;
 use crate::source::quark::NamedSource;
 
-/// What was computed, and how it went. As JSON, these fields; what a batch that did not converge cannot tell is null or empty.
+/// The result of the command. As JSON, these fields; what is unknown because a batch did not converge is null or empty.
 #[derive(Serialize)]
 pub struct Summary {
     #[serde(skip)]
@@ -19,7 +19,7 @@ pub struct Summary {
     pub operator: String,
     #[serde(flatten)]
     pub fields: Fields,
-    /// The point, x, y, z, t; the name of another source.
+    /// The point x, y, z, t, or the name of another source.
     pub source: NamedSource,
     /// α and the number of steps of its smearing, or null.
     pub source_smearing: Option<String>,
@@ -27,17 +27,17 @@ pub struct Summary {
     pub smear_links: Option<String>,
     /// `cg` or `block-cg`.
     pub solver: &'static str,
-    /// Eigenvectors of the guess; null without `--deflate`.
+    /// Number of eigenvectors for the guess; null without `--deflate`.
     pub deflation: Option<usize>,
     /// The iteration of the checkpoint from which it resumed.
     pub resumed_from: Option<usize>,
-    /// Lines of the record that were the same; null where none was compared with.
+    /// Number of lines of the record that were the same; null if there was no record to compare with.
     pub compared_with_record: Option<usize>,
     #[serde(flatten)]
     pub course: Course,
-    /// Each solve, number 3·spin + colour of the source.
+    /// Each solve, with number 3·spin + colour of the source.
     pub rhs: Vec<Rhs>,
-    /// Estimated relative errors on each time slice, from the source on: the largest of all solves. Empty where they are not known.
+    /// Estimated relative errors on each time slice from the source on, the largest of all solves. Empty if they are unknown.
     pub relative_errors: Vec<f64>,
     #[serde(flatten)]
     pub rates: Rates,

@@ -149,7 +149,7 @@ impl Run {
         of_inputs.chain(config).chain(matrix)
     }
 
-    /// Whether links are read that have their boundary phases: of fewer reals they are rebuilt with those that are given.
+    /// Whether links that include their boundary phases are read. With reconstruct 12 and 8, links are rebuilt with the phases that are given.
     pub fn has_phases(&self) -> bool {
         self.kernel.fields().any(|role| match role.holds {
             FieldContents::DoubledLinks => self.hop.links == LinkFormat::Full && !self.is_made(&role),
@@ -158,7 +158,7 @@ impl Run {
         })
     }
 
-    /// Whether links of a role are made of the configuration.
+    /// Whether links of a role are computed from the configuration.
     pub fn is_made(&self, role: &FieldRole) -> bool {
         let given = self.inputs.iter().any(|input| input.name == role.name);
         matches!(role.holds, FieldContents::DoubledLinks | FieldContents::Links) && !given

@@ -1,4 +1,4 @@
-//! What arrays hold by their axes, and what a role asks for in words.
+//! The axes of arrays: what they say about the content, and which axes a role requires.
 
 use lanefield::kernel::{FieldContents, FieldSites, Kernel};
 use lanefield::prelude::*;
@@ -6,7 +6,7 @@ use lanefield::reference::field::{DoubledGauge, Object};
 use lanefield::reference::kernels::domain_wall::MatrixForm;
 use lanefield_ports::golden::axes_of;
 
-/// What an array with these axes holds as a field of that role, and its lattice; `None` where it can be no such field.
+/// The object and the lattice of an array with these axes, as a field of that role; `None` if it cannot be such a field.
 pub fn object_of(holds: FieldContents, shape: &[usize], links: DoubledGauge) -> Option<(Object, Extents)> {
     let several = |shape: &[usize]| match *shape {
         [_, _, _, _, 4, 3] => Some(Object::Spinors(1)),
@@ -38,13 +38,13 @@ pub fn object_of(holds: FieldContents, shape: &[usize], links: DoubledGauge) -> 
             }),
         },
     }?;
-    // Where the lattice's axes are: after that of several spinors.
+    // The axis at which the lattice begins: the second if there are several spinors.
     let first = usize::from(shape.len() == 7 && several(shape).is_some());
     let &[t, z, y, x] = shape.get(first..first + 4)? else { return None };
     let extents = Extents::new([x, y, z, t]).ok()?;
     let fits = match object {
         Object::Words(_) => true,
-        // An axis of one spinor, or none of one vector.
+        // An axis for one spinor, or no axis for one vector.
         Object::Spinors(1) => several(shape).is_some(),
         Object::ColourVectors(1) => vectors(shape).is_some(),
         Object::Spinors(0) | Object::ColourVectors(0) => false,
@@ -53,7 +53,7 @@ pub fn object_of(holds: FieldContents, shape: &[usize], links: DoubledGauge) -> 
     fits.then_some((object, extents))
 }
 
-/// The axes of an array for a role.
+/// The axes of an array for a role, in words.
 pub fn axes_in_words(kernel: &Kernel, holds: FieldContents, links: LinkFormat) -> String {
     let (one, several) = (kernel.takes_parts(1), kernel.takes_parts(2));
     let either = |of_one: &str, of_several: &str| match (one, several) {

@@ -1,4 +1,4 @@
-//! The arguments of a kernel: what they are, in a table, and whether all are given.
+//! The arguments of a kernel: a table of them, and a check that all are given.
 
 use crate::kernels::Known;
 use crate::prelude::*;
@@ -9,7 +9,7 @@ use super::arguments::{Named, Run};
 use super::axes::{axes_in_words, axes_of_matrix, sites_in_words};
 
 impl Run {
-    /// Refuses arguments that are missing, unknown, or given twice; says which there are.
+    /// Fails if arguments are missing, unknown, or given twice. The error lists the arguments.
     pub(super) fn require_arguments(&self, list: &Known) -> anyhow::Result<()> {
         let kernel = self.kernel;
         let mut wrong = Vec::new();
@@ -21,10 +21,10 @@ impl Run {
             bail!("--dagger: {}", dagger_of(list, kernel));
         }
         if kernel.is_onto_parity_only() && self.sites == Sites::Full {
-            bail!("{kernel} gives one parity: add --sites even or --sites odd");
+            bail!("{kernel} computes one parity: add --sites even or --sites odd");
         }
         if kernel.is_full_only() && self.sites != Sites::Full {
-            bail!("{kernel} gives all sites: leave out --sites {}", self.sites);
+            bail!("{kernel} computes all sites: leave out --sites {}", self.sites);
         }
         for role in kernel.fields() {
             let is_given = self.inputs.iter().any(|input| input.name == role.name);
@@ -61,7 +61,7 @@ impl Run {
         let mut links =
             kernel.fields().filter(|role| matches!(role.holds, FieldContents::DoubledLinks | FieldContents::Links));
         if self.config.is_some() && !links.any(|role| self.is_made(&role)) {
-            wrong.push("--config: nothing is made of it, since no links are read but those of --in".to_owned());
+            wrong.push("--config is not used: all links are read from --in".to_owned());
         }
         let has_matrix = kernel.arguments.iter().any(|argument| matches!(argument, KernelArgument::Matrix(_)));
         if has_matrix && self.along_s.matrix.is_none() && (self.along_s.mass.is_none() || self.along_s.ls.is_none()) {
@@ -76,7 +76,7 @@ impl Run {
         Ok(())
     }
 
-    /// The arguments of the kernel, in a table.
+    /// The arguments of the kernel as a table.
     pub(super) fn describe_arguments(&self) -> String {
         let (kernel, precision) = (self.kernel, self.precision);
         let dtype = |role: &FieldRole| match (role.holds, precision) {
@@ -144,7 +144,7 @@ fn access_in_words(access: Access) -> &'static str {
     }
 }
 
-/// The names of the numbers that an argument takes.
+/// The names of the numbers of an argument.
 pub(super) fn names_of(argument: &KernelArgument) -> Vec<&'static str> {
     match *argument {
         KernelArgument::Scalar(name)
@@ -157,7 +157,7 @@ pub(super) fn names_of(argument: &KernelArgument) -> Vec<&'static str> {
     }
 }
 
-/// The numbers that a kernel takes, with the option that gives them.
+/// The numbers of a kernel's arguments, with the options that set them.
 fn scalar_names(kernel: &Kernel) -> impl Iterator<Item = (&'static str, &'static str)> {
     kernel.arguments.iter().flat_map(|argument| {
         let option = if matches!(argument, KernelArgument::Indices { .. }) { "indices" } else { "scalar" };

@@ -1,4 +1,4 @@
-//! The arguments as they are given: arrays, numbers, matrices, and the call that they make.
+//! The values of arguments: arrays, numbers and matrices, and the call that they make up.
 
 use lanefield::backend::HostField;
 use lanefield::in_precision;
@@ -22,7 +22,7 @@ pub(super) struct Loaded {
     array: ComplexArray,
 }
 
-/// A number, or the bits of one.
+/// Reads a number, or the bits of one.
 fn number(text: &str) -> anyhow::Result<f64> {
     let text = text.trim();
     let parsed = match text.strip_prefix("0x") {
@@ -55,7 +55,7 @@ impl Run {
         Ok(loaded)
     }
 
-    /// The lattice that all arrays lie on.
+    /// The lattice of all arrays.
     pub(super) fn extents(&self, loaded: &[Loaded], configuration: Option<&Configuration>) -> anyhow::Result<Extents> {
         let mut found: Option<(Extents, String)> = configuration.map(|known| (known.extents(), "--config".to_owned()));
         for Loaded { name, path, array } in loaded {
@@ -77,7 +77,7 @@ impl Run {
         role.with_context(|| format!("{} has no field {name}", self.kernel))
     }
 
-    /// What an array holds at each site, and the lattice.
+    /// The object of an array and its lattice.
     fn object(&self, name: &str, path: &Path, array: &ComplexArray) -> anyhow::Result<(Object, Extents)> {
         let links = DoubledGauge { format: self.hop.links, boundary: self.hop.boundary };
         let role = self.role(name)?;
@@ -100,7 +100,7 @@ impl Run {
         let of_scalar = |precision: Precision| {
             Lattice::new(extents, precision.scalar(), options).context("failed to lay out the lattice")
         };
-        // Of a conversion both sides need lanes with the same sites.
+        // For a conversion, lanes of both sides must hold the same sites.
         let from = self.converted_from(loaded);
         let mut lattice = of_scalar(self.precision)?;
         if lattice.in_scalar(from.scalar()).is_err() {
@@ -171,7 +171,7 @@ impl Run {
         }
     }
 
-    /// What a field that is written holds: as much as what is read.
+    /// The object of a field that is written. It has the size of a field that is read.
     fn object_written(&self, role: &FieldRole, indices: &[usize], loaded: &[Loaded]) -> anyhow::Result<Object> {
         let kernel = self.kernel;
         let read = |wanted: &dyn Fn(FieldContents) -> bool| -> anyhow::Result<Option<Object>> {
@@ -193,7 +193,8 @@ impl Run {
                 matches!(holds, FieldContents::Any | FieldContents::AnyNumber | FieldContents::Converted)
             })?,
         };
-        let like = like.with_context(|| format!("nothing that {kernel} reads says what {} holds", role.name))?;
+        let like =
+            like.with_context(|| format!("no field that {kernel} reads determines the type of {}", role.name))?;
         let is_taken = kernel
             .arguments
             .iter()

@@ -1,4 +1,4 @@
-//! What `solve` and `propagator` have in common: the arguments of a solver, and what both say of a solve.
+//! What `solve` and `propagator` share: the arguments of a solver, and the report on a solve.
 
 use lanefield::solver::{SolveReport, SolvedRhs};
 
@@ -26,7 +26,7 @@ pub struct SolverArgs {
 
 fn tolerance(text: &str) -> Result<f64, String> {
     let value = text.parse().ok().filter(|value: &f64| (1e-100..1.0).contains(value));
-    value.ok_or_else(|| format!("invalid tolerance '{text}': expected a number from 1e-100 to below 1, as 1e-10"))
+    value.ok_or_else(|| format!("invalid tolerance '{text}': expected a number from 1e-100 to below 1, such as 1e-10"))
 }
 
 impl SolverArgs {
@@ -51,7 +51,7 @@ impl SolverArgs {
     }
 }
 
-/// The lattice as the solver will lay it out, so that one that does not fit is refused before a device is opened.
+/// The lattice as the solver will lay it out. A lattice that does not fit is refused before a device is opened.
 pub fn lay_out<R: Vectors, M>(solve: &Solve<M>, configuration: &Configuration) -> anyhow::Result<Lattice> {
     let hint = match solve.preconditioning {
         Preconditioning::EvenOdd => " for the even-odd solver (--unpreconditioned needs no parities)",
@@ -60,11 +60,11 @@ pub fn lay_out<R: Vectors, M>(solve: &Solve<M>, configuration: &Configuration) -
     solve.lattice::<R>(configuration).with_context(|| format!("failed to lay out the lattice{hint}"))
 }
 
-/// Says that a solution is not one of the inputs as they are now.
+/// Reports that the inputs have changed since the solve began.
 pub fn changed_inputs() -> Outcome {
     say!(
-        "error: configuration or source are not what they were when the solve began: memory lost bits, or a file was written meanwhile; the solution is \
-         written, and may be wrong"
+        "error: the configuration or the source changed during the solve: memory lost bits, or a file was written meanwhile; the solution is \
+         written, but may be wrong"
     );
     Outcome::CheckFailed
 }
@@ -92,18 +92,18 @@ pub struct Course {
     plaquette: f64,
     pub converged: bool,
     pub failure: Option<String>,
-    /// Why the true residuals could not be computed, if they could not; what was solved is written all the same.
+    /// Why the true residuals could not be computed, if so. The solution is written all the same.
     unchecked: Option<String>,
 }
 
-/// What a solve took; null where it did not converge. As JSON, these fields.
+/// The time of a solve and its rates; null if it did not converge. As JSON, these fields.
 #[derive(Serialize, Default)]
 pub struct Rates {
     /// Wall time of the recurrence in this run, without that of building kernels.
     pub seconds: Option<f64>,
     pub building_seconds: Option<f64>,
     pub flops_per_second: Option<f64>,
-    /// With each kernel's inputs and outputs counted once.
+    /// Counts the inputs and outputs of each kernel once.
     pub bytes_per_second: Option<f64>,
 }
 
@@ -120,7 +120,7 @@ pub struct RhsSummary {
     pub true_residual: f64,
     /// |η − Mψ| / |η| on all sites, in f64.
     pub solution_residual: f64,
-    /// The power of two that the source was multiplied by for the solve, and every |r|² twice.
+    /// For the solve, the source was multiplied by 2 to this power, and so each |r|² by 4 to this power.
     source_scale: i32,
 }
 
@@ -139,7 +139,7 @@ impl Fields {
         }
     }
 
-    /// The device, the operator in words, and these fields, for people.
+    /// The device, the operator in words, and these fields, as text.
     pub fn facts(&self, device: &str, operator: &str, course: &Course) -> Vec<Fact> {
         vec![
             ("device", device.to_owned()),
@@ -151,7 +151,7 @@ impl Fields {
 }
 
 impl Course {
-    /// Of a solve on a configuration with that average plaquette.
+    /// For a solve on a configuration with that average plaquette.
     pub fn new<M>(solve: &Solve<M>, plaquette: f64) -> Self {
         Self {
             preconditioning: solve.preconditioning.name(),
@@ -171,26 +171,29 @@ impl Course {
         self.converged && self.unchecked.is_none()
     }
 
-    /// What a run ends with: no solution counts as right that could not be checked.
+    /// The outcome of a run. A solution that could not be checked does not count as right.
     pub fn outcome(&self) -> Outcome {
         let Some(why) = &self.unchecked else { return Outcome::Done };
-        say!("error: the solution is written, but it could not be checked, so that it may be wrong: {why}");
+        say!("error: the solution is written, but it could not be checked, so it may be wrong: {why}");
         Outcome::CheckFailed
     }
 
-    /// What is unusual of the course and of each right-hand side, for people.
+    /// Unusual facts about the solve and its right-hand sides, as text.
     pub fn facts<'a>(&'a self, rhs: impl Iterator<Item = &'a RhsSummary>) -> impl Iterator<Item = Fact> {
         let scales: Vec<_> = rhs.map(|rhs| rhs.source_scale).collect();
         let scale = scales.iter().any(|&scale| scale != 0).then(|| {
             let powers: Vec<_> = scales.iter().map(|scale| format!("2^{scale}")).collect();
-            format!("multiplied by {} for the solve, since |b|² is out of range; |r|² is of that", powers.join(", "))
+            format!(
+                "multiplied by {} for the solve, because |b|² is out of range; |r|² is that of the multiplied source",
+                powers.join(", ")
+            )
         });
         let unchecked = self.unchecked.as_ref().map(|why| format!("no true residual could be computed: {why}"));
         let facts = [("source", scale), ("not checked", unchecked)];
         facts.into_iter().filter_map(|(name, value)| Some((name, value?)))
     }
 
-    /// The settings of a solver, for people.
+    /// The settings of a solver, as text.
     pub fn describe(&self, solver: &str) -> String {
         let preconditioned = if self.preconditioning == "none" { "not preconditioned" } else { self.preconditioning };
         format!("{solver}, {preconditioned}, tolerance {:e}", self.tolerance)
@@ -208,7 +211,7 @@ impl Rates {
         }
     }
 
-    /// For people; what follows the memory traffic says `beside`.
+    /// The rates as text. `beside` follows the memory traffic.
     pub fn facts(&self, beside: &str) -> impl Iterator<Item = Fact> {
         let built = self.building_seconds.filter(|&seconds| seconds > 0.0);
         let built = built.map_or_else(String::new, |s| format!(", and {s:.1} s for building kernels"));
@@ -246,7 +249,7 @@ impl RhsSummary {
         [self.iterations as u64, i64::from(self.source_scale) as u64, squared, relative, of_system, of_solution]
     }
 
-    /// Of another rank.
+    /// From the words of another rank.
     pub fn of_words(&[iterations, source_scale, ref residuals @ ..]: &[u64; 6]) -> Self {
         let [squared, relative, of_system, of_solution] = residuals.map(f64::from_bits);
         let squared = Some(squared).filter(|squared| !squared.is_nan());

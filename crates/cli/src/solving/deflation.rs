@@ -17,7 +17,7 @@ pub struct DeflationArgs {
     pub deflate: Option<PathBuf>,
 }
 
-/// Eigenpairs of a file, and what identifies them.
+/// Eigenpairs from a file, and what identifies them.
 pub struct Deflating {
     pub pairs: Eigenpairs,
     /// "24 eigenvectors of SHA-256 …"
@@ -30,7 +30,7 @@ impl DeflationArgs {
         given([("--deflate", &self.deflate)])
     }
 
-    /// The eigenpairs, if they are those of the solve.
+    /// Reads the eigenpairs. Fails if they belong to another system than that of the solve.
     pub fn read(
         &self,
         model: &AnyModel,
@@ -43,7 +43,7 @@ impl DeflationArgs {
         let identity = eigen_identity(&model.describe(), hop, preconditioning, of_solve)?;
         let read = || match checkpoint::read(path, &identity, &file.lattice) {
             Err(CheckpointError::OtherKind { found }) => {
-                bail!("it holds {found}, and no eigenpairs: give a file that 'lanefield eigen' wrote as its --output")
+                bail!("it contains {found}, not eigenpairs: give a file that 'lanefield eigen' wrote as its --output")
             }
             state => Ok(Eigenpairs::of_state(state?)?),
         };
@@ -53,7 +53,7 @@ impl DeflationArgs {
     }
 }
 
-/// How many eigenvectors a solve began with, for people.
+/// The number of eigenvectors in the guess, as text.
 pub fn deflated(count: Option<usize>) -> Option<Fact> {
     count.map(|count| ("deflation", format!("{count} eigenvectors")))
 }

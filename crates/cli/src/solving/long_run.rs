@@ -1,4 +1,4 @@
-//! The arguments of long solves, and what watches them: checkpoints to resume from, records to compare with, signals that end them.
+//! The arguments and watchers of long solves: checkpoints to resume from, records to compare with, and signals that end a solve.
 
 use std::error::Error;
 use std::fmt;
@@ -52,7 +52,7 @@ pub struct LongRunArgs {
     verify: Option<PathBuf>,
 }
 
-/// What watches a long solve, and what it resumes from.
+/// The watchers of a long solve, and the state that it resumes from.
 #[derive(Default)]
 pub struct LongRun {
     checkpoints: Option<Checkpoints>,
@@ -62,12 +62,12 @@ pub struct LongRun {
     histories: Vec<Vec<f64>>,
     lattice: Option<WholeLattice>,
     lock: Option<Lock>,
-    /// What was written when no more iterations were allowed.
+    /// The checkpoint that was written when the iterations ran out.
     given_up: Option<LastCheckpoint>,
     what: &'static str,
 }
 
-/// A signal ended a solve, or a search.
+/// The error for a solve or search that a signal ended.
 #[derive(Debug)]
 pub struct Interrupted {
     what: &'static str,
@@ -84,7 +84,7 @@ struct LastCheckpoint {
 }
 
 impl LastCheckpoint {
-    /// How the same command, with `more` arguments, continues.
+    /// How to continue, with the same command and `more` arguments.
     fn continues(&self, more: &str) -> String {
         let Self { path, is_written, is_named } = self;
         let path = path.display();
@@ -129,7 +129,7 @@ impl Watcher for LongRun {
     }
 
     fn iteration(&mut self, recurrence: &dyn Recurrence) -> Result<(), Stopped> {
-        // An iteration is done, which would be lost; from here on files may be written.
+        // An iteration is done, which would be lost. Files may be written from now on.
         interrupt::keep();
         self.follow(recurrence.infos());
         self.replay.as_mut().map_or(Ok(()), |replay| replay.iteration(recurrence))?;
@@ -172,12 +172,12 @@ impl Watcher for LongRun {
 }
 
 impl LongRun {
-    /// One that a signal ends, and of which nothing is kept.
+    /// A run that a signal ends without keeping anything.
     pub fn of(lattice: &WholeLattice) -> Self {
         Self { lattice: Some(lattice.clone()), what: "solve", ..Self::default() }
     }
 
-    /// Writes the checkpoint that a run ends with, if it has any.
+    /// Writes the last checkpoint of a run, if it has any.
     fn write_last(&self, recurrence: &dyn Recurrence) -> Result<Option<LastCheckpoint>, Stopped> {
         let last = self.checkpoints.as_ref().map(|last| {
             let is_written = last.write(recurrence)?;
@@ -186,7 +186,7 @@ impl LongRun {
         last.transpose().map_err(|error: BackendError| Stopped(error.into()))
     }
 
-    /// How a run that needs a larger `limit` continues, `but` with other arguments: what follows its error.
+    /// How to continue a run that needs a larger `limit`, `but` with other arguments. This text follows the error.
     pub fn continues(&self, limit: &str, but: impl FnOnce() -> String) -> String {
         let last = self.given_up.as_ref();
         last.map_or_else(String::new, |last| {
@@ -194,29 +194,29 @@ impl LongRun {
         })
     }
 
-    /// Adds what is new in the histories.
+    /// Adds the new numbers of the histories.
     fn follow(&mut self, infos: &[SolverInfo]) {
         for (ours, info) in self.histories.iter_mut().zip(infos) {
             ours.extend(info.history.iter().skip(ours.len()));
         }
     }
 
-    /// |r|² of each right-hand side, up to the last iteration that was done.
+    /// |r|² of each right-hand side, up to the last complete iteration.
     pub fn histories(&self) -> impl Iterator<Item = &[f64]> {
         self.histories.iter().map(Vec::as_slice)
     }
 
-    /// That of the right-hand side that took longest.
+    /// The history of the right-hand side that took longest.
     pub fn history(&self) -> &[f64] {
         self.histories().max_by_key(|history| history.len()).unwrap_or_default()
     }
 
-    /// Whether to stop after this iteration: all ranks at the same one.
+    /// Whether to stop after this iteration, the same one on all ranks.
     fn is_to_stop(&self) -> bool {
         self.lattice.as_ref().map_or_else(interrupted, interrupt::ends_on)
     }
 
-    /// Whether a checkpoint was asked for by a signal: of all ranks after the same iteration.
+    /// Whether a signal requested a checkpoint. All ranks write it after the same iteration.
     fn is_to_save(&self) -> bool {
         let Some(lattice) = &self.lattice else { return false };
         if interrupt::takes_request() {
@@ -225,18 +225,18 @@ impl LongRun {
         lattice.takes_save()
     }
 
-    /// The iteration of the checkpoint that it goes on from.
+    /// The iteration of the checkpoint from which it resumes.
     pub fn resumed_from(&self) -> Option<usize> {
         self.state.as_ref().map(SavedState::iterations)
     }
 
-    /// The state that it goes on from.
+    /// The state from which it resumes.
     pub fn take_state(&mut self) -> Option<SavedState> {
         self.state.take()
     }
 
-    /// Says that the solve has ended: in the record, or as the record that it is compared with must. `digests` are taken only where they are wanted.
-    /// Gives how many lines were compared.
+    /// Ends the record of a solve, or checks that the record that it is compared with ends here. `digests` are computed only if needed. Returns
+    /// the number of lines that were compared.
     pub fn finish(&mut self, digests: impl FnOnce() -> Result<Digests, AnyError>) -> Result<Option<usize>, AnyError> {
         if let Some(recorder) = &mut self.recorder {
             recorder.finish(digests()?);
@@ -247,20 +247,20 @@ impl LongRun {
         Ok(None)
     }
 
-    /// What a run ends with whose solve ended so: a record that breaks off is not what was asked for.
+    /// The outcome of a run with the outcome of its solve. An incomplete record is a failure.
     pub fn outcome(&self, solved: Outcome) -> Outcome {
         if !self.recorder.as_ref().is_some_and(SolveRecorder::breaks_off) {
             return solved;
         }
-        say!("error: the record is not whole");
+        say!("error: the record is incomplete");
         Outcome::CheckFailed
     }
 }
 
-/// What watchers end a solve by.
+/// The error with which watchers end a solve.
 type AnyError = Box<dyn Error + Send + Sync>;
 
-/// Says where a solve differs from its record. Another error is none of the solve's.
+/// Reports where a solve differs from its record. Other errors are returned.
 pub fn differs(error: AnyError, (json, head): (bool, Head)) -> anyhow::Result<Outcome> {
     if !error.is::<ReplayDifference>() {
         return Err(anyhow::Error::from_boxed(error));
@@ -268,12 +268,12 @@ pub fn differs(error: AnyError, (json, head): (bool, Head)) -> anyhow::Result<Ou
     if json {
         print_json(head, &serde_json::json!({ "difference": error.to_string() }))?;
     }
-    // Rank 0 has the record: others wait for it to go on.
+    // Rank 0 has the record, and other ranks wait for it.
     ranks::abort(|| say!("error: {error}"), 1);
     Ok(Outcome::CheckFailed)
 }
 
-/// Where a solve began, and what it was compared with, for people.
+/// Where a solve began, and what it was compared with, as text.
 pub fn since(resumed_from: Option<usize>, compared: Option<usize>) -> impl Iterator<Item = Fact> {
     let resumed = resumed_from.map(|iteration| ("resumed from", format!("the checkpoint of iteration {iteration}")));
     let record = compared.map(|lines| ("record", format!("the same in all {lines} lines")));
@@ -285,7 +285,7 @@ fn warn(error: &WriteError) {
 }
 
 fn warn_of_record(error: &RecordError) {
-    say!("warning: the solve goes on without its record, which breaks off: {error}");
+    say!("warning: the solve continues without its record, which is incomplete: {error}");
 }
 
 impl CheckpointArgs {
@@ -294,12 +294,12 @@ impl CheckpointArgs {
         given([("--checkpoint", &self.checkpoint)])
     }
 
-    /// Whether the run continues from the file of an argument; none if it cannot.
+    /// Whether the run resumes from the file of an argument; `None` if it cannot.
     pub fn resumes(&self, argument: &str) -> Option<bool> {
         (argument == "--checkpoint").then_some(self.resume)
     }
 
-    /// Opens the checkpoint of a solve, or of `what` it is. Without one, what a signal ends is written to `spare`.
+    /// Opens the checkpoint of a solve, or of another computation `what`. Without a checkpoint, a signal writes the state to `spare`.
     pub fn open(
         &self,
         identity: &Identity,
@@ -323,7 +323,7 @@ impl CheckpointArgs {
     }
 
     fn state(&self, path: &Path, identity: &Identity, lattice: &WholeLattice) -> anyhow::Result<Option<SavedState>> {
-        // As rank 0 sees it: other ranks may see a file later.
+        // As rank 0 sees it, because other ranks may see a file later.
         let exists =
             || path.try_exists().with_context(|| format!("failed to look for the checkpoint {}", path.display()));
         if !self.resume || !lattice.communicator().any(lattice.is_first() && exists()?)? {
@@ -340,7 +340,7 @@ impl LongRunArgs {
         self.checkpoints.outputs().chain(given([("--record", &self.record)]))
     }
 
-    /// What the same command with --resume lacks to continue; `written` are the outputs that are there after a signal.
+    /// How the same command must be changed to continue with --resume. `written` are the outputs that exist after a signal.
     pub fn but_with<'a>(&self, written: impl Iterator<Item = (&'a str, &'a Path)>) -> String {
         match (self.checkpoints.outputs().next(), &self.record) {
             (None, _) => String::new(),
@@ -349,8 +349,8 @@ impl LongRunArgs {
         }
     }
 
-    /// Tells how a solve ended that has no solution: its record differs, a signal came, or iterations did not suffice. Another error failed to do `what`.
-    /// `show` keeps and shows what there is until then, and gives whether it could be kept; `written` are the outputs that are there.
+    /// Reports a solve that ended without a solution: its record differs, a signal came, or the iterations ran out. For other errors, `what` is
+    /// what failed. `show` keeps and shows the work so far, and returns whether it could be kept. `written` are the outputs that exist.
     pub fn without_solution<'a>(
         &self,
         long_run: &LongRun,
@@ -393,7 +393,7 @@ impl LongRunArgs {
         self.outputs().next().is_some() || self.verify.is_some()
     }
 
-    /// Opens all files: those of a record at rank 0 alone.
+    /// Opens all files. Only rank 0 opens those of a record.
     pub fn open(&self, identity: &Identity, lattice: &WholeLattice) -> anyhow::Result<LongRun> {
         let mut run = self.checkpoints.open(identity, lattice, ("solve", None))?;
         let (lattice, is_first) = (lattice.clone(), lattice.is_first());
@@ -409,7 +409,9 @@ impl LongRunArgs {
                     say!("note: the record does not name these, so they are not compared: {left_out}");
                 }
                 if !record.is_checked() {
-                    say!("note: the record has no checks: a damaged line is not told from one that differs");
+                    say!(
+                        "note: the record has no checks: a damaged line cannot be distinguished from one that differs"
+                    );
                 }
             }
             run.replay = Some(Replay::new(record, lattice)?);

@@ -1,4 +1,4 @@
-//! Residual histories as CSV, to be compared as integers, and the bar that shows a solve going on.
+//! Residual histories as CSV, to be compared bit for bit, and the bar that shows the progress of a solve.
 
 use std::path::Path;
 
@@ -37,7 +37,7 @@ fn row((iteration, &c): (usize, &f64)) -> Vec<String> {
     vec![iteration.to_string(), decimal, bits]
 }
 
-/// A bar on a terminal's standard error: the digits of the residual that are won, of those that are wanted.
+/// A bar on a terminal's standard error: how many of the requested digits the residual has reached.
 pub struct Progress {
     bar: ShareBar,
     tolerance: f64,
@@ -49,7 +49,7 @@ impl Progress {
         Self { bar: ShareBar::new(), tolerance, start: std::cell::Cell::new(0.0) }
     }
 
-    /// From a zero guess the first |r|² is |b|²; a resumed solve counts from its checkpoint.
+    /// With a zero guess the first |r|² is |b|². A resumed solve counts from its checkpoint.
     pub fn show(&self, iteration: usize, c: f64) {
         if self.start.get() == 0.0 {
             self.start.set(c);

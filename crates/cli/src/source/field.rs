@@ -30,7 +30,7 @@ pub struct InputArgs {
     pub ranks: RanksArgs,
 }
 
-/// Reads a source; or the name of its file, which need not be UTF-8.
+/// Reads a source, or the name of its file, which need not be UTF-8.
 pub fn source_or_file(read: fn(&str) -> Result<Source, String>) -> impl TypedValueParser<Value = Source> {
     OsStringValueParser::new().try_map(move |given| match given.to_str() {
         Some(text) => read(text),
@@ -38,9 +38,9 @@ pub fn source_or_file(read: fn(&str) -> Result<Source, String>) -> impl TypedVal
     })
 }
 
-/// A source in site order, on the part of this rank.
+/// A source in site order, on the local volume of this rank.
 pub struct Loaded {
-    /// What it holds at each site.
+    /// What it contains at each site.
     pub shape: ArrayShape,
     pub values: Vec<Complex<f64>>,
 }
@@ -55,12 +55,12 @@ impl InputArgs {
         [("--config", self.configuration.config.as_path())].into_iter().chain(source).collect()
     }
 
-    /// The configuration, on the part of this rank.
+    /// The configuration, on the local volume of this rank.
     pub fn configuration(&self) -> anyhow::Result<ConfigurationFile> {
         self.configuration.read(&self.ranks)
     }
 
-    /// A source of `shape`; where `physical` ones are welcome, they may be in place of five-dimensional ones, and a point is one.
+    /// A source of `shape`. If `physical` ones are accepted, they can replace five-dimensional ones, and a point is physical.
     pub fn source(&self, shape: ArrayShape, extents: Extents, physical: bool) -> anyhow::Result<Loaded> {
         let is_physical_point = physical
             && matches!(self.source, Source::Point { .. } | Source::Wall { .. })
@@ -87,7 +87,7 @@ impl InputArgs {
     }
 }
 
-/// What a source is, of `nrhs` right-hand sides; of a file with the digest of its numbers.
+/// The description of a source with `nrhs` right-hand sides; for a file, with the digest of its numbers.
 pub fn described(source: &Source, sha256_of_numbers: String, nrhs: usize) -> SourceKind {
     let of = |component: Option<Component>| (component.map(|[spin, _]| spin), component.map(|[_, colour]| colour));
     match *source {
@@ -111,7 +111,7 @@ pub fn described(source: &Source, sha256_of_numbers: String, nrhs: usize) -> Sou
     }
 }
 
-/// What a source of these numbers is, or so many right-hand sides, for a sidecar.
+/// The description of a source with these numbers, or of `nrhs` right-hand sides, for a sidecar.
 pub fn input_of(
     source: &Source,
     values: &[Complex<f64>],
@@ -126,7 +126,7 @@ pub fn input_of(
     Ok(SourceInput { kind, smearing: None, smear_links: None })
 }
 
-/// The field in site order, on the part of this rank. `config` names what has the extents.
+/// The field in site order, on the local volume of this rank. `config` is the name of the argument that determines the extents.
 pub fn load(
     source: &Source,
     shape: ArrayShape,
@@ -150,7 +150,7 @@ pub fn load(
     Ok(Loaded { shape, values: made(source, shape, extents)? })
 }
 
-/// The numbers of a source that is no file, in site order.
+/// The numbers of a source that is not a file, in site order.
 fn made(source: &Source, shape: ArrayShape, extents: Extents) -> Result<Vec<Complex<f64>>, FieldError> {
     source.field_on(extents, shape.words())
 }
@@ -160,7 +160,7 @@ pub fn gaussian(seed: u64, shape: ArrayShape, extents: Extents) -> Result<Vec<Co
     made(&Source::Noise { noise: Noise::Gauss, seed, time: None }, shape, extents)
 }
 
-/// Refuses a source that the precision of the computation cannot hold.
+/// Fails if the working precision cannot hold the source.
 pub fn require_in_range<R: Vectors>(source: &[Complex<f64>]) -> anyhow::Result<()> {
     let finite = |x: f64| R::from_f64(x).to_f64().is_finite();
     match source.iter().find(|z| !(finite(z.re) && finite(z.im))) {

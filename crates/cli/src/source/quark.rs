@@ -46,7 +46,7 @@ impl FromStr for SmearLinks {
     }
 }
 
-/// Them, perhaps still to be made, and what they are.
+/// These links, which may still have to be computed, and their description.
 pub struct Links {
     of: Result<Configuration, Smearing>,
     pub description: String,
@@ -61,11 +61,11 @@ impl SmearArgs {
         }
     }
 
-    /// Refuses links on which nothing is smeared.
+    /// Fails if there are links for smearing but nothing is smeared.
     pub fn require_use(&self, smears_sink: bool) -> anyhow::Result<()> {
         ensure!(
             self.smear_links.is_none() || self.smear_source.is_some() || smears_sink,
-            "--smear-links names the links on which quarks are smeared, and none are: add --smear-source, or leave it out"
+            "--smear-links needs smeared quarks: add --smear-source, or leave out --smear-links"
         );
         Ok(())
     }
@@ -94,7 +94,7 @@ impl SmearArgs {
 }
 
 impl Links {
-    /// They, made of a configuration if they are not from a file.
+    /// The links, computed from a configuration if they are not from a file.
     pub fn on(&self, backend: &AnyBackend, configuration: &Configuration) -> anyhow::Result<Configuration> {
         let smearing = match &self.of {
             Ok(links) => return Ok(links.clone()),
@@ -109,14 +109,14 @@ impl Links {
     }
 }
 
-/// A source of which all is known but the links that smear it.
+/// A source, complete except for the links that smear it.
 pub struct Columns {
     pub source: Source,
-    /// Of a file: its columns, their digest, and the time slice of all.
+    /// For a file: its columns, their digest, and their time slice if they lie in one.
     file: Option<(Vec<Complex<f64>>, String, Option<usize>)>,
 }
 
-/// A source as the files of correlators and reports name it: a point by its coordinates, others by what they are.
+/// A source as files of correlators and reports name it: a point by its coordinates, others by a description.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum NamedSource {
@@ -134,7 +134,7 @@ impl NamedSource {
 }
 
 impl Columns {
-    /// Reads a source if it is a file, or the part of this rank.
+    /// Reads the local volume of a source, if it is a file.
     pub fn read(source: &Source, extents: Extents, lattice: &WholeLattice) -> anyhow::Result<Self> {
         source.require_inside(extents)?;
         let Source::File(path) = source else { return Ok(Self { source: source.clone(), file: None }) };
@@ -156,7 +156,7 @@ impl Columns {
         self.of(None, None).time()
     }
 
-    /// `point:0,0,0,0`, or of a file its digest.
+    /// `point:0,0,0,0`; for a file its digest.
     pub fn name(&self) -> String {
         self.file.as_ref().map_or_else(|| self.source.to_string(), |(_, digest, _)| format!("of SHA-256 {digest}"))
     }
@@ -168,7 +168,7 @@ impl Columns {
         }
     }
 
-    /// For a sidecar.
+    /// The description for a sidecar.
     pub fn described(&self, smear: &SmearArgs, links: Option<&Links>) -> SourceInput {
         let kind = match &self.file {
             Some((_, digest, time)) => SourceKind::File { sha256_of_numbers: digest.clone(), time: *time },
@@ -179,14 +179,14 @@ impl Columns {
     }
 }
 
-/// The twelve columns in an array (T, Z, Y, X, 4, 4, 3, 3) or (12, T, Z, Y, X, 4, 3), as spinors at each site.
+/// The twelve columns of an array (T, Z, Y, X, 4, 4, 3, 3) or (12, T, Z, Y, X, 4, 3), as spinors at each site.
 fn columns_of_file(path: &Path, extents: Extents) -> anyhow::Result<Vec<Complex<f64>>> {
     let failed = |error| npy_error(path, error);
     let shape = npy::read_header(path).map_err(failed)?.shape;
     let of_site = shape.get(4..).unwrap_or_default();
     let is_list = shape.len() == 7 && shape[0] == COLUMNS && shape[5..] == [4, 3];
     if !is_list && of_site != [4, 4, 3, 3] {
-        let one = if of_site == [4, 3] { ", and one spinor field is what `lanefield solve` takes" } else { "" };
+        let one = if of_site == [4, 3] { ", and `lanefield solve` accepts a single spinor field" } else { "" };
         bail!(
             "the source {} has the shape {shape:?}: a propagator is solved from twelve columns, (T, Z, Y, X, 4, 4, 3, 3) or (12, T, Z, Y, X, 4, 3){one}",
             path.display()

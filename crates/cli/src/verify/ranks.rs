@@ -1,4 +1,4 @@
-//! `lanefield verify` on ranks: solves on random decompositions, held against one rank. The ranks are those of mpirun, or threads.
+//! `lanefield verify` on ranks: compares solves on random decompositions with one rank. The ranks are those of mpirun, or threads.
 
 use lanefield::backend::opencl::{OpenCl, Tuning};
 use lanefield::comm::WholeLattice;
@@ -11,31 +11,31 @@ use crate::prelude::*;
 use crate::progress::Steps;
 use crate::ranks;
 
-/// What is drawn, and where it runs.
+/// The random cases, and where they run.
 pub struct OnDecompositions {
     pub place: PlaceArgs,
     pub cases: u32,
-    /// The case of this number alone.
+    /// Run only the case with this number.
     pub only: Option<u64>,
     pub seed: u64,
 }
 
-/// What was compared. As JSON, these fields.
+/// The comparisons. As JSON, these fields.
 #[derive(Serialize, Default)]
 struct Report {
     #[serde(skip)]
     device: String,
     /// Whether the ranks are threads of one process.
     threads: bool,
-    /// Ranks; null of threads, whose number is drawn.
+    /// Number of ranks; null for threads, whose number is random.
     ranks_in_all: Option<usize>,
     seed: u64,
     cases: usize,
-    /// Squared residuals compared, of all iterations.
+    /// Number of squared residuals that were compared, over all iterations.
     residuals: usize,
     numbers: usize,
     operators: Vec<OfOperator>,
-    /// Where ranks have other bits than one.
+    /// Cases in which ranks have other bits than one rank.
     differences: Vec<Difference>,
 }
 
@@ -79,7 +79,7 @@ impl OnDecompositions {
         Ok(if differ { Outcome::CheckFailed } else { Outcome::Done })
     }
 
-    /// On the ranks that were started.
+    /// The comparison on the started ranks.
     fn on_ranks(
         &self,
         backend: AnyBackend,
@@ -102,7 +102,7 @@ impl OnDecompositions {
         Ok(device)
     }
 
-    /// All cases, each held against one rank at rank 0.
+    /// All cases, each compared with one rank on rank 0.
     fn all(
         &self,
         host: &AnyBackend,
@@ -112,7 +112,7 @@ impl OnDecompositions {
         let numbers: Vec<u64> = self.only.map_or_else(|| (0..self.cases.into()).collect(), |only| vec![only]);
         let mut steps = Steps::new("decompositions", numbers.len());
         for number in numbers {
-            // As all ranks see it.
+            // The same for all ranks.
             if ranks::communicator().any(interrupted())? {
                 break;
             }

@@ -1,4 +1,4 @@
-//! The table of a verification, whose rows come while it runs.
+//! The table of a verification, whose rows are printed while it runs.
 
 use lanefield::verify::{Findings, Row, RowVerdict, UnitReport};
 use lanefield_ports::compare::grouped;
@@ -7,11 +7,10 @@ use crate::interrupt::interrupted;
 use crate::output::{print, terminal_width};
 use crate::progress::Steps;
 
-/// The widths of the columns; that of the first, its longest name.
+/// The widths of the columns. That of the first is the longest name.
 const COLUMNS: [usize; 7] = [44, 9, 11, 6, 15, 13, 9];
 
-/// A line of the table. Rows come during the run, so that no width can wait for the last one. A narrow terminal gets the kernel, the precision, the components
-/// and the verdict.
+/// A line of the table. Rows are printed while the run continues, so the widths cannot depend on the last one.
 fn line(cells: [&str; 7]) -> String {
     let [kernel, precision, reconstruct, cases, components, verdict, time] = cells;
     let [a, b, c, d, e, f, g] = COLUMNS;
@@ -40,11 +39,11 @@ pub fn line_of(row: &Row) -> String {
     line(cells.each_ref().map(String::as_str))
 }
 
-/// A verification that is watched: its rows, and how far it is.
+/// A verification with its rows and its progress.
 pub struct Shown {
     pub json: bool,
     pub steps: Steps,
-    /// Whether standard output took all rows.
+    /// Whether all rows could be written to standard output.
     pub result: anyhow::Result<()>,
 }
 
@@ -74,7 +73,7 @@ pub fn kernel(row: &Row) -> String {
     }
 }
 
-/// Reals stored per link, of what reads links.
+/// Reals that are stored for each link, for kernels that read links.
 pub fn reconstruct(reals: Option<usize>) -> String {
     reals.map_or_else(|| "–".to_owned(), |reals| reals.to_string())
 }

@@ -1,4 +1,4 @@
-//! What a verification found.
+//! The result of a verification.
 
 use crate::maps::ComparedMap;
 use lanefield::backend::opencl::DeviceInfo;
@@ -6,22 +6,22 @@ use lanefield::verify::{RowVerdict, UnitError, VerifyReport};
 use lanefield_ports::compare::grouped;
 use serde::Serialize;
 
-/// Cases that could not be run are named, so many at most.
+/// The most cases that are named if they could not be run.
 const MOST_ERRORS: usize = 10;
 
-/// All that is known at the end.
+/// The state at the end.
 #[derive(Serialize)]
 pub struct Verdict<'a> {
-    /// "same bits" ("so far", of a run that a signal ended), "DIFFERENT", "FAILED" where cases could not be run, or "nothing compared".
+    /// "same bits" ("so far" if a signal ended the run), "DIFFERENT", "FAILED" if cases could not be run, or "nothing compared".
     pub verdict: &'static str,
-    /// Whether the results may be called bitwise: same bits, and the device's arithmetic passed its probe.
+    /// Whether results may be called bitwise: the bits are the same, and the device passed its probe.
     pub bitwise: bool,
-    /// The device under test; none where the CPU reference is.
+    /// The device under test; none if the CPU reference is tested.
     #[serde(skip)]
     pub device: Option<&'a DeviceInfo>,
-    /// Why no device was tested, where one would have been.
+    /// Why no device was tested, although one was to be tested.
     pub no_opencl: Option<String>,
-    /// Where the device's arithmetic does not follow IEEE 754.
+    /// How the device's arithmetic deviates from IEEE 754.
     pub probe: Option<String>,
     pub host: String,
     pub components: u64,
@@ -30,13 +30,13 @@ pub struct Verdict<'a> {
     /// The command that repeats the first case that failed.
     pub repeat: Option<String>,
     pub report: &'a VerifyReport,
-    /// Maps, in a program that has some.
+    /// Maps, if the program has some.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub maps: &'a [ComparedMap],
 }
 
 impl Verdict<'_> {
-    /// What follows the table: what differs, what was compared with what, and the verdict.
+    /// The text after the table: what differs, what was compared with what, and the verdict.
     pub fn text(&self) -> String {
         let mut lines = vec![String::new()];
         for row in &self.report.rows {
@@ -87,7 +87,7 @@ impl Verdict<'_> {
             lines.push(format!("Instead, the CPU reference was compared with the {against}."));
         }
         if self.verdict == "nothing compared" && self.device.is_none() {
-            lines.push("\nNone of these kernels has plain loops: name them, #[lane_kernel(twin = …)], or verify on an OpenCL device.".into());
+            lines.push("\nNone of these kernels has a reference implementation (#[lane_kernel(twin = …)]): verify them on an OpenCL device.".into());
         }
         let (components, comparisons) = (grouped(self.components), grouped(self.comparisons));
         let verdict = self.verdict;

@@ -13,12 +13,12 @@ pub struct AnyField<S> {
     ghosts: Mutex<Option<HeldGhosts<S>>>,
 }
 
-/// What a field on a part of a lattice holds of other parts, since it was last written.
+/// The halo of a field on a local volume, since the field was last written.
 #[derive(Debug)]
 struct HeldGhosts<S> {
-    /// How far.
+    /// How many sites deep the halo is.
     reach: Reach,
-    /// The field with them, where a backend has them in a copy.
+    /// A copy of the field with its halo, if the backend stores it in a copy.
     copy: Option<Arc<AnyField<S>>>,
 }
 
@@ -37,33 +37,33 @@ impl<S> AnyField<S> {
         &self.storage
     }
 
-    /// The backend's storage, to be written.
+    /// The backend's storage, for writing.
     pub fn storage_mut(&mut self) -> &mut S {
         self.forget_ghosts();
         &mut self.storage
     }
 
-    /// How far the field holds sites of other parts of the lattice, as they are now.
+    /// The depth of the halo that matches the current contents of the neighbouring ranks, if any.
     pub fn held_ghosts(&self) -> Option<Reach> {
         self.ghosts().as_ref().map(|held| held.reach)
     }
 
-    /// The field with its ghosts, where a backend has them in a copy.
+    /// The field with its halo, if the backend stores it in a copy.
     pub(crate) fn copy_with_ghosts(&self) -> Option<Arc<Self>> {
         self.ghosts().as_ref().and_then(|held| held.copy.clone())
     }
 
-    /// Says that the ghosts have come, in a copy or in the storage itself.
+    /// Notes that the halo has arrived, in a copy or in the storage itself.
     pub(crate) fn hold_ghosts(&self, reach: Reach, copy: Option<Arc<Self>>) {
         *self.ghosts() = Some(HeldGhosts { reach, copy });
     }
 
-    /// Says that the field is written: what other parts have of it is old, on all ranks, as what this one has of theirs.
+    /// Notes that the field is written: its copies in the halos of other ranks, and its own halo, are out of date.
     pub fn forget_ghosts(&mut self) {
         *self.ghosts.get_mut().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
-    /// Says that the ghosts are no longer those of the field as it is.
+    /// Notes that the halo no longer matches the field.
     pub(crate) fn drop_ghosts(&self) {
         *self.ghosts() = None;
     }

@@ -1,4 +1,4 @@
-//! The CPU backend: the reference's kernels on a thread pool of its own.
+//! The CPU backend: runs the reference's kernels on a thread pool of its own.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -27,12 +27,12 @@ use super::table::HostTable;
 use super::timeline::{Group, SpanGuard, Timeline};
 use crate::in_precision;
 
-/// A number of CPU threads.
+/// A number of CPU threads, from 1 to [`Self::MOST`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Threads(usize);
 
 impl Threads {
-    /// The largest number accepted; beyond it a pool takes longer to start than most kernels to run.
+    /// The largest number of threads. With more, starting the pool takes longer than most kernels run.
     pub const MOST: usize = 512;
 
     /// A number of threads, 1 to [`Self::MOST`]; `None` for any other.
@@ -57,12 +57,12 @@ impl FromStr for Threads {
 /// The faces of lattices.
 type FacesOf = HashMap<(Lattice, Sites, Reach), Arc<[Face]>>;
 
-/// Threads, which a child that was forked has anew.
+/// A thread pool. A forked child process starts its own.
 struct CpuThreads {
     threads: Arc<ThreadPool>,
-    /// [`forks::count`] when they were started.
+    /// [`forks::count`] when the pool was started.
     forks: usize,
-    /// Those of a child of that process.
+    /// The pool of a forked child.
     of_child: OnceLock<Box<CpuThreads>>,
 }
 
@@ -73,7 +73,7 @@ impl CpuThreads {
         Ok(Self { threads, forks: forks::count(), of_child: OnceLock::new() })
     }
 
-    /// The threads of this process.
+    /// The pool of this process.
     fn here(&self) -> &Arc<ThreadPool> {
         if self.forks == forks::count() {
             return &self.threads;
@@ -98,22 +98,23 @@ impl Drop for CpuThreads {
     }
 }
 
-/// The reference's kernels on a thread pool of its own, which clones share. The calling thread works on its kernel, too, in place of one of the pool's.
+/// The CPU reference: runs kernels on a thread pool of its own. Clones share the pool. While a kernel runs, the calling thread works as one of its
+/// threads.
 #[derive(Clone)]
 pub struct Cpu {
     pool: Arc<CpuThreads>,
     timeline: OnceLock<Arc<Timeline>>,
-    /// The links of the plain loops, where these take the kernels' place.
+    /// The links of the scalar reference, if this backend runs that instead of the kernels.
     pub(super) plain: Option<Arc<(Configuration, BoundaryPhases)>>,
-    /// Of parts of lattices, by lattice and sites.
+    /// Faces of local volumes, by lattice and sites.
     pub(super) faces: Arc<Mutex<FacesOf>>,
 }
 
 impl Cpu {
-    /// A pool of `threads` threads; if `None`, of as many as `RAYON_NUM_THREADS` says, else as the machine has cores.
+    /// A pool of `threads` threads. With `None`, it has `RAYON_NUM_THREADS` threads, or as many as the machine has cores if that is not set.
     ///
     /// # Errors
-    /// [`BackendError::Threads`] if the system will not start them.
+    /// [`BackendError::Threads`] if the system cannot start them.
     pub fn new(threads: Option<Threads>) -> Result<Self, BackendError> {
         // Rayon reads the same variable, and would start any number.
         let from_environment = || std::env::var("RAYON_NUM_THREADS").ok()?.parse::<usize>().ok();
@@ -140,8 +141,8 @@ impl Cpu {
         pool.map(cpu).map_err(|e| BackendError::Threads { threads: number, reason: e.to_string() })
     }
 
-    /// The same with the plain loops of each kernel in place of its vectors: an oracle for whole operators and solves, and slow. `configuration` and
-    /// `boundary` are those of all links that will be read.
+    /// This backend, with the scalar reference of each kernel instead of its vector code: a slow oracle for whole operators and solves.
+    /// `configuration` and `boundary` must be those of all links that kernels read.
     pub fn in_plain_loops(self, configuration: Configuration, boundary: BoundaryPhases) -> Self {
         Self { plain: Some(Arc::new((configuration, boundary))), ..self }
     }
@@ -151,13 +152,13 @@ impl Cpu {
         self.pool.threads.current_num_threads()
     }
 
-    /// Records on a timeline, from now on, when each call ran. Whether it does: a backend records into one timeline, and into that of the
-    /// process if there was one when it was made.
+    /// Starts recording the times of calls on a timeline. Returns false if this backend already records: it has at most one timeline, and that of
+    /// the process is attached when the backend is created.
     pub fn record_into(&self, timeline: Arc<Timeline>) -> bool {
         self.timeline.set(timeline).is_ok()
     }
 
-    /// Runs one call of the backend.
+    /// Runs and records one call of the backend.
     pub(super) fn run<T: Send>(&self, name: &str, work: impl FnOnce() -> T + Send) -> T {
         let _span = self.timeline.get().map_or_else(SpanGuard::none, |timeline| timeline.span(Group::Cpu, name));
         tasks::lead(self.pool.here(), work)
@@ -180,7 +181,7 @@ impl fmt::Debug for Cpu {
     }
 }
 
-/// A copy of a field, or an error where there is no room.
+/// A copy of a field, or an error if there is not enough memory.
 pub(super) fn copy(field: &HostField) -> Result<HostField, BackendError> {
     Ok(match field {
         HostField::F32(field) => HostField::F32(field.try_clone()?),

@@ -1,4 +1,4 @@
-//! How the CPU backend runs kernels, also on parts of lattices.
+//! Launches of kernels on the CPU backend, also on local volumes.
 
 use std::borrow::Cow;
 use std::sync::{Arc, PoisonError};
@@ -15,10 +15,10 @@ use super::launch::{Launch, Reduce};
 use super::specification::{ArgumentValue, Call, HostFunction, PlainLinks};
 use super::{PartialSums, Sum};
 
-/// Fields with their ghosts, by the names of the arguments that read them.
+/// Fields with their halos, by the names of the arguments that read them.
 type CopiesOf = Vec<(&'static str, Arc<AnyField<HostField>>)>;
 
-/// Lists of faces that are kept at most.
+/// The maximum number of face lists that are kept.
 const MOST_FACES: usize = 32;
 
 impl Cpu {
@@ -27,7 +27,7 @@ impl Cpu {
         links.map(|(configuration, boundary)| PlainLinks { configuration, boundary: *boundary })
     }
 
-    /// The faces of a field, made once.
+    /// The faces of a field. They are computed once.
     fn faces(&self, halo: &Halo) -> Result<Arc<[Face]>, BackendError> {
         let key = (halo.shape.lattice, halo.shape.sites, halo.reach);
         let mut faces = self.faces.lock().unwrap_or_else(PoisonError::into_inner);
@@ -42,7 +42,7 @@ impl Cpu {
         Ok(made)
     }
 
-    /// Copies of the fields of a call with what other parts sent, now or for an earlier call.
+    /// The fields of a call, with the halos that other ranks sent for this call or an earlier one.
     fn all_with_ghosts(&self, call: &Call<'_, Self>, halos: &mut [HaloRoom<'_>]) -> Result<CopiesOf, BackendError> {
         let copied =
             |HaloRoom { halo, .. }: &HaloRoom<'_>| Ok((copy(field_of(call, halo)?.storage())?, self.faces(halo)?));
@@ -73,7 +73,8 @@ impl Cpu {
     }
 }
 
-/// The copies cost the CPU reference a quarter of a hop's memory traffic, and no kernel knows of parts. That of links stays with them until they are written.
+/// The copies cost the CPU reference a quarter of a hop's memory traffic, but no kernel has to know about ranks. The copy of links is kept until
+/// they are written.
 impl Ghosts for Cpu {
     fn launch_on_part(&self, call: Call<'_, Self>, halos: &mut [HaloRoom<'_>]) -> Result<(), BackendError> {
         let copies = self.all_with_ghosts(&call, halos)?;
@@ -95,7 +96,7 @@ impl Ghosts for Cpu {
     }
 }
 
-/// The sum of one term, which rounds to it.
+/// An exact sum with one term, which rounds to that term.
 fn of_one_term(term: f64) -> ExactSum {
     let mut sum = ExactSum::new();
     sum.add(term);

@@ -1,4 +1,4 @@
-//! Why a backend could not do what it was asked. The type is open: what a backend of its own kind reports is [`BackendError::Device`].
+//! Errors of backends. The type is extensible: errors of a new backend are [`BackendError::Device`].
 
 use std::error::Error;
 
@@ -11,7 +11,7 @@ use lanefield_reference::real::for_people;
 use num_complex::Complex;
 use thiserror::Error;
 
-/// Why a backend could not do what it was asked. Messages are fragments.
+/// An error of a backend. Messages are fragments.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the messages name the fields")]
@@ -33,17 +33,18 @@ pub enum BackendError {
     )]
     SingularClover { site: Coordinate, block: usize, pivot: f64, mass: f64, csw_r: f64, csw_t: f64 },
     #[error(
-        "mass {} and twisted mass mu {} make the {what} {} + i·γ5·{}, which is beyond {precision}: give finite numbers, not too large, of which \
-         4 + mass or mu is not 0",
+        "mass {} and twisted mass mu {} make the {what} {} + i·γ5·{}, which is beyond {precision}: use finite numbers that are not too large, with 4 + mass \
+         or mu not 0",
         for_people(*mass), for_people(*mu), for_people(diagonal.re), for_people(diagonal.im)
     )]
     TwistedMass { mass: f64, mu: f64, what: &'static str, diagonal: Complex<f64>, precision: &'static str },
     #[error(
-        "HISQ fermions have fat and long links, which are not in SU(3), so that {} reals do not hold them: store links as 18 reals", format.reals()
+        "HISQ fermions have fat and long links, which are not in SU(3): use reconstruct 18 instead of {}", format.reals()
     )]
     FatLinks { format: LinkFormat },
     #[error(
-        "the smeared {direction} link of site x,y,z,t = {} has no unitary factor (|W W† − 1| is {defect:.1e}): it is singular or next to it, or links are not finite",
+        "the smeared {direction} link of site x,y,z,t = {} has no unitary factor (|W W† − 1| is {defect:.1e}): it is singular or \
+         nearly so, or links are not finite",
         site.map(|x| x.to_string()).join(",")
     )]
     SingularLink { site: Coordinate, direction: Direction, defect: f64 },
@@ -54,12 +55,12 @@ pub enum BackendError {
 }
 
 impl BackendError {
-    /// An error of a backend's own.
+    /// Wraps an error of a backend's own type.
     pub fn device(error: impl Error + Send + Sync + 'static) -> Self {
         Self::Device(Box::new(error))
     }
 
-    /// The error of a backend's own, if it is of that type.
+    /// The wrapped error of a backend's own, if it has this type.
     pub fn of_device<E: Error + 'static>(&self) -> Option<&E> {
         match self {
             Self::Device(error) => error.downcast_ref(),

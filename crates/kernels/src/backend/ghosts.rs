@@ -1,5 +1,5 @@
-//! Fields on parts of a lattice: a kernel that reads neighbours finds those of other parts behind its own sites, in *ghosts*, which are filled before it
-//! is launched. What is sent is in site order, so that parts with other lanes, on other backends, understand each other. Counterparts:
+//! Halos of fields on local volumes. A kernel that reads neighbours finds the sites of other ranks behind its own sites, in *ghosts*, which are
+//! filled before the launch. Packets are in site order, so ranks with different lane layouts and backends can exchange them. Counterparts:
 //! `reference/src/layout/faces.rs`, `cl/ghosts.cl`.
 
 use std::ops::Range;
@@ -20,31 +20,31 @@ use super::shared_packets::PacketMemory;
 use super::specification::{Call, FieldRole, Shape};
 use super::{PartialSums, Sum};
 
-/// The kernels of `cl/ghosts.cl` by name, which backends launch by themselves.
+/// The name of the kernel of `cl/ghosts.cl` that packs sites. Backends launch it themselves.
 pub const PACK: &str = "pack_ghosts";
-/// The counterpart of [`PACK`].
+/// The name of the counterpart of [`PACK`].
 pub const UNPACK: &str = "unpack_ghosts";
 
-/// A field of a call that is read at neighbours.
+/// A field of a call that is read at neighbours, and whose halo is needed.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Halo {
-    /// Its name among the arguments.
+    /// The name of its argument.
     pub name: &'static str,
     /// The lattice, sites, object and precision of the field.
     pub shape: FieldShape,
-    /// What is sent of a site.
+    /// The form in which a site is sent.
     pub form: PacketForm,
-    /// How far it is read.
+    /// How many sites deep it is read.
     pub reach: Reach,
 }
 
-/// What is sent of each component of a site.
+/// The form in which a component of a site is sent.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum PacketForm {
-    /// All of it as it is stored: real numbers, or in half precision fractions and their step.
+    /// The whole component as it is stored: real numbers, or fractions and their step in half precision.
     Whole,
-    /// Of a spinor the two spins that a leg projects out, for a hop or its Hermitian conjugate: the projection is the first rounding of the hop, so the
-    /// sender may do it.
+    /// For a spinor, the two spins that the projector of the leg leaves, for a hop or its Hermitian conjugate. Projection is the first rounding of
+    /// the hop, so the sender may do it.
     Projected(Dagger),
 }
 
@@ -59,7 +59,7 @@ impl PacketForm {
 }
 
 impl Halo {
-    /// The fields of a call that need ghosts; none on a whole lattice.
+    /// The fields of a call that need halos; empty on a whole lattice.
     pub fn of(shape: &Shape) -> Vec<Self> {
         if !shape.lattice().extents().is_part() {
             return Vec::new();
@@ -73,25 +73,25 @@ impl Halo {
         kernel.fields().filter_map(halo).collect()
     }
 
-    /// The faces at which sites are sent, and held.
+    /// The faces at which sites are sent and received.
     pub fn faces(&self) -> Result<Vec<Face>, LayoutError> {
         Face::all(&self.shape.lattice, self.shape.sites, self.reach)
     }
 
-    /// The packets, one for each face, in the groups that are sent together, one group after the other.
+    /// The packets, one for each face, in stages. The packets of a stage are sent together, and stages follow one another.
     pub fn stages(&self, packets: usize) -> Vec<Range<usize>> {
         // Two in each direction.
         let together = if self.reach == Reach::Nearest { packets.max(1) } else { 2 };
         (0..packets).step_by(together).map(|first| first..first + together).collect()
     }
 
-    /// The bytes of the packet of each leg.
+    /// The leg and the size in bytes of each packet.
     pub fn packets(&self) -> Result<Vec<(Leg, usize)>, LayoutError> {
         let faces = self.faces()?;
         Ok(faces.iter().map(|face| (face.leg, self.bytes(face.len()))).collect())
     }
 
-    /// Bytes of a packet of so many sites.
+    /// The size of a packet of `sites` sites, in bytes.
     pub fn bytes(&self, sites: usize) -> usize {
         sites * self.shape.object.parts() * self.form.component_bytes(self.shape.object, self.shape.precision)
     }
@@ -102,7 +102,7 @@ impl Halo {
     }
 }
 
-/// Half precision projects sums of fractions, which are no fractions: there spinors travel whole, which takes hardly more.
+/// In half precision, projection adds fractions, and the results are not fractions. So spinors are sent whole, which costs little more.
 fn form(shape: &Shape, field: &FieldShape) -> PacketForm {
     let kernel = shape.kernel;
     let is_spinor = matches!(field.object, Object::Spinors(_));
@@ -112,27 +112,27 @@ fn form(shape: &Shape, field: &FieldShape) -> PacketForm {
     }
 }
 
-/// Packets of a halo on their way: the memory in which they lie, and how they go to other parts. Packets are numbered as in [`Self::packets`]: those that go
-/// out, and those that come, are as long, and lie at the same places of their memory.
+/// The packets of a halo: their memory, and their exchange with other ranks. Packets are numbered as in [`Self::packets`]. Outgoing and incoming
+/// packets have the same sizes and the same offsets in memory.
 ///
-/// Who calls [`Self::outgoing`] writes the packets, then calls [`Self::exchange`] for each of them, in the same order on all ranks, and then reads what
-/// came. It has read what came before it writes the packets of the next exchange: a device has done the commands of one when it has done the first command
-/// of the next.
+/// To use it, call [`Self::outgoing`] and write the packets; call [`Self::exchange`] for each of them, in the same order on all ranks; then read the
+/// incoming packets. Incoming packets must be read before the packets of the next exchange are written: a device has done the commands of one
+/// exchange when it has done the first command of the next.
 pub trait PacketRoom: Send {
-    /// A number that no other room of the process has.
+    /// A number that is unique in the process.
     fn number(&self) -> u64;
-    /// Of each packet the leg along which it is read, and its bytes.
+    /// For each packet, the leg along which it is read, and its range of bytes.
     fn packets(&self) -> &[(Leg, Range<usize>)];
-    /// Memory for the packets that go out next, all of them or those of a stage; an exchange begins with the first packet.
+    /// Memory for the packets that are sent next: all of them, or those of a stage. An exchange begins with the first packet.
     fn outgoing(&mut self, packets: &Range<usize>) -> Placed;
-    /// Sends these packets, which are written, and waits for those that come.
+    /// Sends these packets, which have been written, and waits for the incoming ones.
     ///
     /// # Errors
-    /// What the ranks say, and packets that were damaged.
+    /// Communication errors, and damaged packets.
     fn exchange(&mut self, packets: Range<usize>) -> Result<(), BackendError>;
-    /// The memory in which a packet lies that came.
+    /// The memory of an incoming packet.
     fn incoming(&self, packet: usize) -> Placed;
-    /// All memory that the two give.
+    /// All memory of outgoing and incoming packets.
     fn memory(&self) -> Vec<Arc<PacketMemory>>;
 }
 
@@ -141,11 +141,11 @@ pub trait PacketRoom: Send {
 pub struct Placed {
     /// The memory.
     pub memory: Arc<PacketMemory>,
-    /// Where its first byte is: of a packet, or of all of them.
+    /// The offset of the first byte, of a packet or of all of them.
     pub start: usize,
 }
 
-/// A halo of a call, and the room of its packets.
+/// A halo of a call, and the memory of its packets.
 pub struct HaloRoom<'r> {
     /// The halo.
     pub halo: Halo,
@@ -153,16 +153,16 @@ pub struct HaloRoom<'r> {
     pub room: &'r mut dyn PacketRoom,
 }
 
-/// Launches on parts of a lattice, whose neighbours lie in other parts.
+/// Launches on local volumes, which have neighbours on other ranks.
 pub trait Ghosts: Reduce + Sync + 'static {
-    /// Runs a kernel that writes fields, after `halos` have come: of its fields that are read at neighbours those that do not hold their ghosts yet. What
-    /// needs nothing may be computed meanwhile; each site is computed whole.
+    /// Runs a kernel that writes fields, after exchanging `halos`: those of fields that are read at neighbours and whose halo is not up to date.
+    /// Sites that need no halo may be computed during the exchange; each site is computed entirely by one launch.
     ///
     /// # Errors
-    /// What the backend reports, and those of [`PacketRoom::exchange`].
+    /// Errors of the backend, and of [`PacketRoom::exchange`].
     fn launch_on_part(&self, call: Call<'_, Self>, halos: &mut [HaloRoom<'_>]) -> Result<(), BackendError>;
 
-    /// The same of a kernel that sums: the sums of this part.
+    /// As [`Self::launch_on_part`], for a kernel that sums. Returns the sums of this local volume.
     fn reduce_on_part(
         &self,
         call: Call<'_, Self>,
@@ -171,7 +171,7 @@ pub trait Ghosts: Reduce + Sync + 'static {
     ) -> Result<PartialSums, BackendError>;
 }
 
-/// Sends what other parts read of a field on the host at the faces of a stage, and writes what they send into its ghosts.
+/// Sends the sites of a host field that other ranks read, at the faces of a stage, and writes the incoming sites into its halo.
 pub fn fill(
     field: &mut HostField,
     faces: &[Face],
@@ -209,7 +209,7 @@ pub fn fill(
     Ok(())
 }
 
-/// Notes what a field holds once a halo has come, in its storage or in a copy. Projected spinors lie where whole ones did.
+/// Notes that a halo has arrived, in the field's storage or in a copy. Projected spinors occupy the places of whole ones.
 pub fn has_come<S>(halo: &Halo, field: &AnyField<S>, copy: Option<Arc<AnyField<S>>>) {
     match halo.form {
         PacketForm::Whole => field.hold_ghosts(halo.reach, copy),

@@ -6,7 +6,7 @@ use lanefield_reference::field::{FieldData, FieldShape};
 use lanefield_reference::half::Half;
 use lanefield_reference::kernels::Vectors;
 
-/// A field of the host whose type is known at run time.
+/// A field of the host whose precision is known at run time.
 #[derive(Clone, Debug)]
 pub enum HostField {
     /// In f32.
@@ -18,7 +18,7 @@ pub enum HostField {
 }
 
 impl HostField {
-    /// From a field of known precision.
+    /// A field whose precision is known at compile time.
     pub fn new<R: Vectors>(field: FieldData<R>) -> Self {
         /// The field, if it is of precision `S`.
         fn of<R: Vectors, S: Vectors>(field: &mut Option<FieldData<R>>) -> Option<FieldData<S>> {
@@ -45,12 +45,12 @@ impl HostField {
         }
     }
 
-    /// The field, if it is of that precision.
+    /// The field, if it has this precision.
     pub fn get<R: Vectors>(&self) -> Option<&FieldData<R>> {
         self.any().downcast_ref()
     }
 
-    /// Makes every bit of it 1.
+    /// Sets every bit of it to 1.
     pub(crate) fn fill_with_ones(&mut self) {
         match self {
             Self::F32(field) => field.reals_mut().fill(f32::from_bits(u32::MAX)),
@@ -59,7 +59,7 @@ impl HostField {
         }
     }
 
-    /// The same, to be written.
+    /// The field for writing, if it has this precision.
     pub(crate) fn get_mut<R: Vectors>(&mut self) -> Option<&mut FieldData<R>> {
         let any: &mut dyn Any = match self {
             Self::F32(field) => field,
@@ -69,7 +69,7 @@ impl HostField {
         any.downcast_mut()
     }
 
-    /// The same, by value.
+    /// The field by value, if it has this precision.
     pub fn into<R: Vectors>(self) -> Option<FieldData<R>> {
         let any: Box<dyn Any> = match self {
             Self::F32(field) => Box::new(field),

@@ -1,4 +1,4 @@
-//! Who runs kernels: [`Launch`] and [`Reduce`], and [`Backend`] as all that operators and solvers need.
+//! Running kernels: [`Launch`] and [`Reduce`], and [`Backend`], which is all that operators and solvers need.
 
 use lanefield_reference::kernels::reduce::{PartialSums, Sum};
 
@@ -13,7 +13,7 @@ pub trait Launch: Memory {
     /// Runs a kernel that writes fields, as its specification says.
     fn launch(&self, call: Call<'_, Self>) -> Result<(), BackendError>;
 
-    /// Launches that will be made again and again, on `queues` queues. A backend that keeps nothing of a launch makes each anew, one after the other.
+    /// A sequence of launches that is repeated, on `queues` queues. By default every launch is made anew, one after the other.
     fn sequence(&self, _queues: usize) -> Box<dyn LaunchSequence<Self>>
     where
         Self: Sized,
@@ -22,7 +22,7 @@ pub trait Launch: Memory {
     }
 }
 
-/// Each launch anew, one after the other.
+/// A sequence that keeps nothing: every launch is made anew, one after the other.
 pub struct Anew;
 
 impl<B: Launch> LaunchSequence<B> for Anew {
@@ -33,11 +33,11 @@ impl<B: Launch> LaunchSequence<B> for Anew {
 
 /// Runs kernels that sum over sites.
 pub trait Reduce: Launch {
-    /// Runs a kernel that sums, as its specification says. The sums are not rounded yet, so that those of several ranks can be merged.
+    /// Runs a kernel that sums. The sums are not rounded, so that those of several ranks can be merged.
     fn reduce(&self, call: Call<'_, Self>, sum: Sum) -> Result<PartialSums, BackendError>;
 
-    /// Iterations of conjugate gradients, whose scalars stay where the fields are; `None` of a backend that has none of them, so that the caller waits for
-    /// each scalar.
+    /// Queued iterations of conjugate gradients, whose scalars stay in the memory of the fields. `None` if the backend does not have them: the
+    /// caller then waits for each scalar.
     fn queued_iterations(&self, _sum: Sum) -> Option<Box<dyn QueuedIterations<Self>>>
     where
         Self: Sized,
@@ -46,8 +46,8 @@ pub trait Reduce: Launch {
     }
 }
 
-/// All that operators and solvers need. Each operation is defined to the last bit in `docs/arithmetic.md`; scalars are f64, and rounded to the
-/// precision in which one computes. Threads may share a backend.
+/// All that operators and solvers need. `docs/arithmetic.md` defines every operation to the last bit. Scalars are f64, and are rounded to the
+/// working precision. Threads may share a backend.
 pub trait Backend: Reduce + Sync {}
 
 impl<B: Reduce + Sync> Backend for B {}

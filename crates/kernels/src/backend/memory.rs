@@ -1,4 +1,4 @@
-//! Who holds fields and tables, and the fields that it holds.
+//! Storing fields and tables on a backend, and the fields that a backend stores.
 
 use std::borrow::Cow;
 use std::marker::PhantomData;
@@ -17,59 +17,59 @@ use super::error::BackendError;
 use super::host_field::HostField;
 use super::table::Table;
 
-/// Holds the numbers of fields, and tables. Work may be queued: results are there when they are read.
+/// Stores fields and tables. Work may be queued: reading a result waits for it.
 ///
 /// # Errors
-/// Every function of a backend, and all that is built on one, may return what the driver, the system or another rank reports: memory that is not
-/// there, a kernel that does not build, a device that was lost. Errors of earlier work that was queued may come later.
+/// Every function of a backend, and all functions that use one, may return errors of the driver, the system or another rank. Examples: memory runs
+/// out, a kernel does not build, a device is lost. Errors of queued work may be returned by a later call.
 pub trait Memory {
-    /// The numbers of a field, in the layout that the backend chose for it.
+    /// The data of a field, in the layout that the backend chose.
     type Storage: Send + Sync;
-    /// A stencil's neighbours, or the coefficients of a matrix along s.
+    /// The neighbours of a stencil, or the coefficients of a matrix along s.
     type Table: Table + Send;
 
-    /// One line for people: the device and its driver, or the CPU's threads and vectors.
+    /// A line that describes the backend: the device and its driver, or the CPU's threads and vector instructions.
     fn describe(&self) -> String;
 
-    /// Wall time that went into building kernels so far: a solver leaves it out of its own.
+    /// Wall time spent on building kernels so far. Solvers subtract it from their own time.
     fn building(&self) -> Duration {
         Duration::ZERO
     }
 
-    /// The lanes for a lattice whose fields this backend is to hold: what was asked for, and in place of `auto` what suits it. No bit of any result
-    /// depends on it.
+    /// The lane layout for a lattice whose fields this backend will store: the requested one, or the best one for the backend instead of `auto`. No
+    /// bit of any result depends on it.
     fn lanes(&self, asked_for: LaneChoice) -> LaneChoice {
         asked_for
     }
 
-    /// The largest of the numbers that all who work on the lattice have: this one, where nobody else does.
+    /// The largest value of `here` over all ranks of the lattice. Without other ranks it is `here`.
     fn largest(&self, here: f64) -> Result<f64, BackendError> {
         Ok(here)
     }
 
-    /// Who computes in f64: this backend, or who does it in place of a device without f64, if somebody does.
+    /// The backend that computes in f64: this one, or one that replaces it if the device does not have f64.
     fn in_f64(&self) -> &Self {
         self
     }
 
-    /// Storage of zeros for a field. The shape was checked.
+    /// Storage of zeros for a field. The shape has been checked.
     ///
     /// # Errors
-    /// An error of the backend, such as no memory; the same for every function of this trait.
+    /// Errors of the backend, such as too little memory. The same holds for every function of this trait.
     fn allocate(&self, shape: &FieldShape) -> Result<Self::Storage, BackendError>;
-    /// Makes all of a field +0.
+    /// Sets all of a field to +0.
     fn fill_zero(&self, field: &mut AnyField<Self::Storage>) -> Result<(), BackendError>;
-    /// Takes the numbers of a field over from the host; of a field that is only borrowed it makes no more copies than it needs.
+    /// Copies a field from the host. A borrowed field is copied no more often than necessary.
     fn store(&self, field: Cow<'_, HostField>) -> Result<Self::Storage, BackendError>;
-    /// A copy of a field on the host.
+    /// Copies a field to the host.
     fn load(&self, field: &AnyField<Self::Storage>) -> Result<HostField, BackendError>;
-    /// The same with what fields on a part of a lattice hold of other parts, for reads that go so far; of a whole lattice there is nothing more.
+    /// As [`Self::load`], including the halo of a local volume for reads of this depth. A whole lattice does not have a halo.
     fn load_with_ghosts(&self, field: &AnyField<Self::Storage>, _: Reach) -> Result<HostField, BackendError> {
         self.load(field)
     }
-    /// Takes a stencil's tables over from the host.
+    /// Copies the tables of a stencil from the host.
     fn stencil(&self, stencil: Stencil) -> Result<Self::Table, BackendError>;
-    /// Takes a matrix along the fifth dimension over from the host, rounded to the precision in which fields of `precision` are computed with.
+    /// Copies a matrix along the fifth dimension from the host. It is rounded to the working precision of fields of `precision`.
     fn matrix(&self, matrix: &SMatrix, precision: Precision) -> Result<Self::Table, BackendError>;
     /// Waits until all queued work is done.
     fn finish(&self) -> Result<(), BackendError>;
@@ -83,15 +83,15 @@ pub trait Memory {
     ) -> Result<FieldOn<Self, R, K>, BackendError> {
         FieldOn::zeros(self, lattice, sites, kind)
     }
-    /// Makes all of a field +0.
+    /// Sets all of a field to +0.
     fn clear<R: Vectors, K: SiteObject>(&self, field: &mut FieldOn<Self, R, K>) -> Result<(), BackendError> {
         self.fill_zero(field.any_mut())
     }
-    /// Takes a field over from the host.
+    /// Copies a field from the host.
     fn upload<R: Vectors, K: SiteObject>(&self, field: Field<R, K>) -> Result<FieldOn<Self, R, K>, BackendError> {
         FieldOn::store(self, field.into_data())
     }
-    /// A copy of a field on the host.
+    /// Copies a field to the host.
     fn download<R: Vectors, K: SiteObject>(&self, field: &FieldOn<Self, R, K>) -> Result<Field<R, K>, BackendError> {
         let loaded = self.load(field.any())?.into::<R>().and_then(|data| data.into_of::<K>());
         loaded.ok_or_else(|| {
@@ -105,13 +105,13 @@ impl<S> AnyField<S> {
     /// A field of zeros.
     ///
     /// # Errors
-    /// A shape that is none; what the backend reports.
+    /// The shape is not valid; errors of the backend.
     pub fn zeros<B: Memory<Storage = S> + ?Sized>(backend: &B, shape: FieldShape) -> Result<Self, BackendError> {
         shape.check()?;
         Ok(Self::new(backend.allocate(&shape)?, shape))
     }
 
-    /// A field of the host, taken over, or copied where it is borrowed.
+    /// Copies a field from the host. An owned field may be used without a copy.
     pub fn store<B: Memory<Storage = S> + ?Sized>(
         backend: &B,
         field: Cow<'_, HostField>,
@@ -121,7 +121,7 @@ impl<S> AnyField<S> {
     }
 }
 
-/// A field of `K` objects of precision `R` that the backend `B` holds.
+/// A field of `K` objects of precision `R` on the backend `B`.
 #[repr(transparent)]
 pub struct FieldOn<B: Memory + ?Sized, R, K> {
     any: AnyField<B::Storage>,
@@ -135,22 +135,22 @@ impl<B: Memory + ?Sized, R: Vectors, K: SiteObject> FieldOn<B, R, K> {
         Ok(Self { any: AnyField::zeros(backend, shape)?, kind: PhantomData })
     }
 
-    /// Takes a field over from the host.
+    /// Copies a field from the host.
     pub fn store(backend: &B, field: FieldData<R>) -> Result<Self, BackendError> {
         Ok(Self { any: AnyField::store(backend, Cow::Owned(HostField::new(field)))?, kind: PhantomData })
     }
 
-    /// The lattice that it lies on.
+    /// Its lattice.
     pub fn lattice(&self) -> &Lattice {
         &self.any.shape().lattice
     }
 
-    /// The sites that it lives on.
+    /// Its sites.
     pub fn sites(&self) -> Sites {
         self.any.shape().sites
     }
 
-    /// What it holds at each site.
+    /// The object at each site.
     pub fn kind(&self) -> K {
         match K::of(self.any.shape().object) {
             Some(kind) => kind,
@@ -158,40 +158,40 @@ impl<B: Memory + ?Sized, R: Vectors, K: SiteObject> FieldOn<B, R, K> {
         }
     }
 
-    /// One line about it, for messages.
+    /// A line about it, for messages.
     pub fn describe(&self) -> String {
         self.any.shape().describe()
     }
 
-    /// The same, known at run time.
+    /// The field with its type known at run time.
     pub fn any(&self) -> &AnyField<B::Storage> {
         &self.any
     }
 
-    /// The same, to be written.
+    /// As [`Self::any`], for writing.
     pub(crate) fn any_mut(&mut self) -> &mut AnyField<B::Storage> {
         &mut self.any
     }
 
-    /// The same, by value.
+    /// As [`Self::any`], by value.
     pub fn into_any(self) -> AnyField<B::Storage> {
         self.any
     }
 
-    /// The field, if it is one of `K` objects of precision `R`.
+    /// The field, if it has `K` objects of precision `R`.
     pub fn of(any: &AnyField<B::Storage>) -> Option<&Self> {
         // SAFETY: a `FieldOn` is laid out as the `AnyField` that it consists of, and has no other conditions than those that were looked at.
         is_of::<R, K>(any.shape()).then(|| unsafe { &*std::ptr::from_ref(any).cast::<Self>() })
     }
 
-    /// The same, to be written.
+    /// As [`Self::of`], for writing.
     pub fn of_mut(any: &mut AnyField<B::Storage>) -> Option<&mut Self> {
         // SAFETY: as in `of`; it borrows the same field for as long.
         is_of::<R, K>(any.shape()).then(|| unsafe { &mut *std::ptr::from_mut(any).cast::<Self>() })
     }
 }
 
-/// Whether a field is one of `K` objects of precision `R`.
+/// Whether a field has `K` objects of precision `R`.
 fn is_of<R: Vectors, K: SiteObject>(shape: &FieldShape) -> bool {
     K::of(shape.object).is_some() && shape.precision == R::PRECISION
 }
@@ -202,6 +202,6 @@ impl<B: Memory + ?Sized, R: Vectors, K: SiteObject> std::fmt::Debug for FieldOn<
     }
 }
 
-/// A hop of fields that a backend holds, with which a kernel goes on.
+/// A hop of fields on a backend, whose result a kernel uses in the same launch.
 pub type HopOn<'a, B, R, K = Spinors> =
     HopTerm<'a, <B as Memory>::Table, FieldOn<B, R, DoubledGauge>, FieldOn<B, R, K>>;

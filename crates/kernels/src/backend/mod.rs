@@ -1,6 +1,6 @@
-//! Backends: who holds fields and runs kernels. A backend is three small things: [`Memory`], [`Launch`] and [`Reduce`]. The kernels of all families
-//! are functions over these (`kernel`), operators and solvers are written once over [`Backend`], and none asks which backend it runs on: every
-//! backend gives the same bits.
+//! Backends store fields and run kernels. A backend implements three small traits: [`Memory`], [`Launch`] and [`Reduce`]. The kernels of all
+//! families are functions over these (`kernel`). Operators and solvers are written once over [`Backend`], and do not depend on which backend they
+//! run on: every backend computes the same bits.
 
 mod any_field;
 mod cpu;

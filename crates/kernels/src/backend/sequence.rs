@@ -1,19 +1,19 @@
-//! Launches that are made again and again.
+//! Launches that are repeated.
 
 use super::any_field::AnyField;
 use super::error::BackendError;
 use super::memory::Memory;
 use super::specification::Call;
 
-/// Launches that are made once, and then again without the host's work: the one mechanism for this. A [`Graph`](super::graph::Graph) is a sequence whose launches
-/// were declared; iterations of conjugate gradients ([`QueuedIterations`](super::QueuedIterations)) are one whose launches an operator makes.
+/// Launches that are made once, and then repeated without work of the host. A [`Graph`](super::graph::Graph) is a sequence whose launches were
+/// declared. In iterations of conjugate gradients ([`QueuedIterations`](super::QueuedIterations)), an operator makes the launches.
 ///
-/// Each run asks for a repetition first. If there is none, the caller makes the launches through the sequence, which keeps what it needs to make them again. Then
-/// the run ends. Scalars, and the fields of launches that were kept, may change between runs.
+/// Each run first asks for a repetition. If there is none, the caller makes the launches through the sequence, which keeps what it needs to repeat
+/// them. Then the run ends. Scalars, and the fields of launches that were kept, may change between runs.
 pub trait LaunchSequence<B: Memory + ?Sized> {
-    /// Sets a scalar of the launches that come next, by its number.
+    /// Sets a scalar, by its number, for the launches that follow.
     fn set(&mut self, _scalar: usize, _value: f64) {}
-    /// Has a launch that was kept take this field from now on: one of the same shape as the field that it took as the argument of that name.
+    /// Replaces the field of a launch that was kept, by one of the same shape as the field that was passed as the argument with that name.
     fn set_field(
         &mut self,
         _launch: usize,
@@ -22,24 +22,24 @@ pub trait LaunchSequence<B: Memory + ?Sized> {
     ) -> Result<(), BackendError> {
         Ok(())
     }
-    /// Begins a run. Whether it made all launches of the run before again; else the caller makes them.
+    /// Begins a run. Returns whether it repeated all launches of the previous run; if not, the caller makes them.
     fn repeat(&mut self, _backend: &B) -> Result<bool, BackendError> {
         Ok(false)
     }
-    /// Makes the next launch of a run that is no repetition.
+    /// Makes the next launch of a run that is not a repetition.
     fn launch(&mut self, backend: &B, call: Call<'_, B>, step: &Step) -> Result<(), BackendError>;
-    /// Ends a run: all that is asked of the backend from now on finds it done.
+    /// Ends a run: later calls of the backend see its results.
     fn end(&mut self, _backend: &B) -> Result<(), BackendError> {
         Ok(())
     }
 }
 
-/// How a launch stands in a sequence.
+/// The place of a launch in a sequence.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Step {
-    /// The queue that it goes to, counted round. Launches of one queue run in order.
+    /// The number of its queue, modulo the number of queues. Launches of one queue run in order.
     pub queue: usize,
-    /// The launches of other queues that it waits for, by their place in the sequence.
+    /// The launches of other queues that it waits for, by their position in the sequence.
     pub after: Vec<usize>,
     /// The arguments that change from run to run, and the numbers of their scalars.
     pub scalars: Vec<(&'static str, usize)>,

@@ -1,5 +1,5 @@
-//! Memory for packets that ranks of one host read where it lies: each process maps that of the others, and the driver of each pins it, so that a packet goes
-//! from device to device without a copy by the processor. On Linux; elsewhere no other process sees it, and packets are sent.
+//! Memory for packets that the ranks of a host share. Each process maps the memory of the others, and each driver pins it, so that a packet goes
+//! from device to device without a copy by the processor. This works on Linux. On other systems the memory is private, and packets are sent.
 
 #[cfg(not(target_os = "linux"))]
 use private as system;
@@ -12,7 +12,7 @@ use shared as system;
 
 use system::PacketFile;
 
-/// Memory for packets, at the start of a page.
+/// Memory for packets. It starts at a page boundary.
 #[derive(Debug)]
 pub struct PacketMemory {
     start: NonNull<u8>,
@@ -25,14 +25,14 @@ unsafe impl Send for PacketMemory {}
 // SAFETY: as above.
 unsafe impl Sync for PacketMemory {}
 
-/// What tells another process of the host where memory is.
+/// The name by which another process of the host opens the memory.
 pub type MemoryName = [u8; 32];
 
 /// Bytes before the packets: a page, which begins with the secret.
 const HEAD: usize = 4096;
 
 impl PacketMemory {
-    /// So many bytes, all zero, that processes of this host can open by their name.
+    /// Allocates `bytes` bytes of zeros, which processes of this host can open by name.
     pub fn new(bytes: usize) -> io::Result<Self> {
         let (start, holder) = system::allocate(HEAD + bytes)?;
         let memory = Self { start, bytes, holder };
@@ -44,12 +44,12 @@ impl PacketMemory {
         Ok(memory)
     }
 
-    /// Bytes for packets.
+    /// The number of bytes for packets.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// By what other processes of the host open it; `None` of memory that is another one's, or that no other process can open.
+    /// The name by which other processes of the host open the memory; `None` if it belongs to another process, or cannot be opened.
     pub fn name(&self) -> Option<MemoryName> {
         let mut name = MemoryName::default();
         name[..4].copy_from_slice(&std::process::id().to_le_bytes());
@@ -59,7 +59,7 @@ impl PacketMemory {
         Some(name)
     }
 
-    /// Opens memory of another process, or of this one; `None` where there is none of that name: on another host, or in another container.
+    /// Opens memory of this or another process; `None` if there is none of this name, as on another host or in another container.
     pub fn open(name: &MemoryName) -> Option<Self> {
         let [process, file] = [0, 4].map(|at| name[at..at + 4].try_into().map(u32::from_le_bytes));
         let bytes = usize::try_from(u64::from_le_bytes(name[8..16].try_into().ok()?)).ok()?;
@@ -68,16 +68,16 @@ impl PacketMemory {
         (memory.secret() == name[16..]).then_some(memory)
     }
 
-    /// What no other memory begins with: numbers of processes and files are the same on many hosts.
+    /// Random bytes at the beginning of the memory, since numbers of processes and files are the same on many hosts.
     fn secret(&self) -> [u8; 16] {
         // SAFETY: in the head, which is written before anybody knows of the memory.
         unsafe { self.start.cast::<[u8; 16]>().read() }
     }
 
-    /// The address of a byte.
+    /// The address of the byte at `offset`.
     ///
     /// # Panics
-    /// Beyond the end.
+    /// The offset is beyond the end.
     pub fn at(&self, offset: usize) -> NonNull<u8> {
         assert!(offset <= self.bytes, "byte {offset} of memory of {} bytes", self.bytes);
         // SAFETY: within the mapping.
@@ -89,20 +89,20 @@ impl PacketMemory {
         (self.start, HEAD + self.bytes)
     }
 
-    /// Writes bytes from `offset` on.
+    /// Writes bytes, starting at `offset`.
     ///
     /// # Panics
-    /// Beyond the end.
+    /// The range goes beyond the end.
     pub fn write(&self, offset: usize, bytes: &[u8]) {
         let (start, _) = (self.at(offset), self.at(offset + bytes.len()));
         // SAFETY: within the mapping, which no borrowed bytes overlap.
         unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), start.as_ptr(), bytes.len()) };
     }
 
-    /// Copies `bytes` bytes from `offset` on.
+    /// Copies `bytes` bytes, starting at `offset`.
     ///
     /// # Panics
-    /// Beyond the end.
+    /// The range goes beyond the end.
     pub fn read(&self, offset: usize, bytes: usize) -> Vec<u8> {
         let (start, _) = (self.at(offset), self.at(offset + bytes));
         let mut copy = vec![0; bytes];
@@ -120,7 +120,7 @@ impl Drop for PacketMemory {
     }
 }
 
-/// A file without a name, which processes find by the number that it has in the process that made it.
+/// A file without a name, which other processes find by the number that it has in the process that created it.
 #[cfg(target_os = "linux")]
 mod shared {
     use std::fs::{self, File};
@@ -131,10 +131,10 @@ mod shared {
     use rustix::fs::{MemfdFlags, memfd_create};
     use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
-    /// The file; none of memory of another process.
+    /// The file; `None` for memory of another process.
     pub(super) type PacketFile = Option<File>;
 
-    /// What the system's lists call the files.
+    /// The name of the file in the system's lists.
     const FILE: &str = "lanefield-packets";
 
     pub(super) fn allocate(bytes: usize) -> io::Result<(NonNull<u8>, PacketFile)> {
@@ -166,14 +166,14 @@ mod shared {
     }
 
     /// # Safety
-    /// `bytes` bytes from `start` on are a mapping, to which nothing refers.
+    /// `start` must be the beginning of a mapping of `bytes` bytes that nothing refers to.
     pub(super) unsafe fn release(start: NonNull<u8>, bytes: usize) {
         // SAFETY: as the caller says. An error leaves it mapped.
         let _ = unsafe { munmap(start.as_ptr().cast(), bytes) };
     }
 }
 
-/// Memory of this process alone.
+/// Private memory of this process.
 #[cfg(not(target_os = "linux"))]
 mod private {
     use std::alloc::{Layout, alloc_zeroed, dealloc};
@@ -201,7 +201,7 @@ mod private {
     }
 
     /// # Safety
-    /// `bytes` bytes from `start` on are from `allocate`, and nothing refers to them.
+    /// `start` must be from `allocate` with the same `bytes`, and nothing may refer to the memory.
     pub unsafe fn release(start: NonNull<u8>, bytes: usize) {
         if let Ok(layout) = layout(bytes) {
             // SAFETY: as the caller says.

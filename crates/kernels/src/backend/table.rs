@@ -1,22 +1,22 @@
-//! Tables that backends hold: neighbours, and matrices along s.
+//! Tables that backends store: neighbours, and matrices along s.
 
 use lanefield_reference::kernels::domain_wall::{MatrixForm, SMatrix};
 use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::layout::{Lattice, Sites, Stencil};
 use lanefield_reference::real::Precision;
 
-/// What is known of a matrix along s.
+/// The properties of a matrix along s.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct MatrixFacts {
     /// Its form.
     pub form: MatrixForm,
     /// Extent of the fifth dimension.
     pub ls: usize,
-    /// Whether it is a conjugate one.
+    /// Whether it is the Hermitian conjugate.
     pub dagger: Dagger,
 }
 
-/// What is known of a table.
+/// The properties of a table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TableFacts {
     /// The neighbours of these sites.
@@ -26,7 +26,7 @@ pub enum TableFacts {
         /// The sites.
         sites: Sites,
     },
-    /// A matrix along s, for fields of these numbers.
+    /// A matrix along s, for fields of this precision.
     Matrix {
         /// Its form and extent.
         facts: MatrixFacts,
@@ -35,9 +35,9 @@ pub enum TableFacts {
     },
 }
 
-/// A table that a backend holds.
+/// A table that a backend stores.
 pub trait Table {
-    /// The stencil or matrix that it holds.
+    /// Its properties.
     fn facts(&self) -> TableFacts;
 }
 
@@ -46,7 +46,7 @@ pub trait Table {
 pub enum HostTable {
     /// Neighbours.
     Stencil(Stencil),
-    /// A matrix along s, and the precision of fields that it is for.
+    /// A matrix along s, and the precision of the fields for which it is used.
     Matrix(SMatrix, Precision),
 }
 

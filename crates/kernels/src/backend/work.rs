@@ -1,12 +1,12 @@
-//! What launches do, in numbers.
+//! The work of launches, in numbers.
 
 use serde::Serialize;
 
-/// What a launch does.
+/// The work of a launch.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize)]
 pub struct Work {
-    /// Floating-point operations, as the field counts them.
+    /// Floating-point operations, by the convention of the field.
     pub flops: u64,
-    /// Bytes that must be moved at least: each input once, each output once.
+    /// Ideal bytes: each input read once, each output written once.
     pub bytes: u64,
 }

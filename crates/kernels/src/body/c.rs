@@ -1,5 +1,6 @@
-//! A recorded body in C99, CUDA or HIP: one source that needs nothing of the library, on arrays in site order, with the same bits. Every operation is a
-//! call of a function that rounds once; those that a kernel uses stand at the head of its source. Counterparts: `cl/complex.clh`, `cl/su3.clh`.
+//! A recorded kernel function in C99, CUDA or HIP: a source that does not need the library, on arrays in site order, with the same bits. Every
+//! operation calls a function that rounds once; those that a kernel uses are at the head of its source. Counterparts: `cl/complex.clh`,
+//! `cl/su3.clh`.
 
 mod about;
 mod prelude;
@@ -28,10 +29,10 @@ pub use source::Source;
 pub use target::Target;
 use target::{other_name, real_name};
 
-/// The source of a kernel. What its arguments are, and in which order they lie, stands at its head.
+/// The source of a kernel. A comment at its head describes the arguments and their order.
 ///
 /// # Errors
-/// [`BodyError::Unsupported`].
+/// [`BodyError::Unsupported`]
 pub fn kernel_text(named: Named<'_>, program: &Program<SiteLanguage>, target: Target) -> Result<String, BodyError> {
     let sums = SumLists::of(&named, program)?;
     let mut writer = Writer {
@@ -55,7 +56,7 @@ pub fn kernel_text(named: Named<'_>, program: &Program<SiteLanguage>, target: Ta
     Ok(writer.source().text())
 }
 
-/// Whether a site may have several components: where all that is written does.
+/// Whether a site may have several components. That is so if all fields that are written may have several.
 fn has_parts(body: &BodyKernel) -> bool {
     let fields = |wanted: fn(FieldUse) -> bool| {
         body.roles.iter().filter_map(move |role| match role {
@@ -70,11 +71,11 @@ fn has_parts(body: &BodyKernel) -> bool {
     }
 }
 
-/// The terms of sums: each statement that adds one writes a list, those of a sum one after the other.
+/// The terms of sums. Each statement that adds a term writes a list; the lists of a sum follow one another.
 struct SumLists {
     /// The number of lists of each sum.
     of_sum: Vec<usize>,
-    /// Lists that were written so far.
+    /// The number of lists of each sum that have been written so far.
     written: Vec<usize>,
 }
 
@@ -106,9 +107,9 @@ struct Writer<'a> {
     named: Named<'a>,
     target: Target,
     has_parts: bool,
-    /// Words of loads.
+    /// The loads and words that results stand for.
     words: HashMap<Id, Word>,
-    /// Where it reads beyond neighbours, in the order of first use.
+    /// The displacements beyond neighbours, in the order of first use.
     displaced: Vec<Displacement>,
     known_ends: BTreeSet<usize>,
     known_phases: BTreeSet<usize>,
@@ -238,7 +239,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Words of a component of a field.
+    /// The number of words of a component of a field.
     fn words_of(&self, argument: usize) -> String {
         match self.named.body.roles[argument] {
             Role::Field { object: Some(object), .. } => object.part_words().to_string(),
@@ -246,7 +247,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Where a component of a field begins.
+    /// The address of a component of a field.
     fn component(&self, argument: usize, place: Where) -> String {
         let site = match place {
             Where::Here => "site".to_owned(),
@@ -267,7 +268,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Says where legs lead that a statement reads at, if that was not said before.
+    /// Writes the site to which each leg of a statement leads, if that has not been written yet.
     fn find_ends(&mut self, statement: &Statement<SiteLanguage>) {
         let (mut ends, mut links) = (BTreeSet::new(), BTreeSet::new());
         for statement in flat(std::slice::from_ref(statement)) {
@@ -291,7 +292,7 @@ impl Writer<'_> {
         }
     }
 
-    /// The arguments: how each is declared, and what is said of it.
+    /// The arguments: type and name of the declaration, and description.
     fn arguments(&self) -> Vec<(String, String, String)> {
         let real = real_name(self.target.precision);
         let restrict = self.target.dialect.restrict();
@@ -407,7 +408,7 @@ impl Writer<'_> {
         Dialect::C.named(self.named.name)
     }
 
-    /// The comment at the head: what the kernel is, how it is compiled, and how its arguments lie.
+    /// The comment at the head: the kernel, how to compile it, and the layout of its arguments.
     fn head(&self) -> Vec<String> {
         let Target { dialect, precision, links, legs } = self.target;
         let body = &self.named.body;
@@ -461,7 +462,7 @@ impl Writer<'_> {
         }
     }
 
-    /// What makes one number of the terms, where there is one to make.
+    /// The function that reduces the terms to one number, if the kernel has sums or an extreme.
     fn one_of_terms(&self) -> String {
         match self.named.body.sums() {
             0 => String::new(),
@@ -470,7 +471,7 @@ impl Writer<'_> {
     }
 }
 
-/// The exact sum of the terms that a kernel writes, or their extreme, as a function of the host.
+/// A host function that computes the exact sum, or the extreme, of the terms that a kernel writes.
 pub fn one_of_terms(dialect: Dialect, kernel: &str, extreme: Option<Extreme>) -> String {
     let text = match extreme {
         Some(extreme) => {

@@ -1,10 +1,10 @@
-//! The languages that programs are written in: their types, literals, operations, and the words that a name must not be.
+//! The languages in which programs are written: their types, literals and operations, and the words that cannot be names.
 
 use std::str::FromStr;
 
 use super::program::{Id, Kind, Operands as _, Operation};
 
-/// A language that programs are written in.
+/// A language in which programs are written.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Dialect {
     /// OpenCL C 1.2.
@@ -19,7 +19,7 @@ pub enum Dialect {
 
 lanefield_reference::named!(Dialect: OpenCl = "opencl", C = "c", Cuda = "cuda", Hip = "hip");
 
-/// A language that there is not.
+/// An unknown language.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("unknown language '{0}': expected opencl, c, cuda or hip")]
 pub struct UnknownDialect(String);
@@ -32,7 +32,7 @@ impl FromStr for Dialect {
 }
 
 impl Dialect {
-    /// What files of it end in.
+    /// The extension of its files.
     pub const fn extension(self) -> &'static str {
         match self {
             Self::OpenCl => "cl",
@@ -58,12 +58,12 @@ impl Dialect {
         }
     }
 
-    /// A pointer that no other one of the arguments meets.
+    /// The qualifier of a pointer that does not alias any other argument.
     pub const fn restrict(self) -> &'static str {
         if matches!(self, Self::OpenCl | Self::C) { "restrict" } else { "__restrict__" }
     }
 
-    /// A constant that is a real number.
+    /// The literal of a real constant.
     pub fn constant(self, kind: Kind, value: f64) -> String {
         let literal = literal(value);
         match (self, kind) {
@@ -81,7 +81,7 @@ impl Dialect {
         }
     }
 
-    /// An operation on results that are called what `name` says: of those alone that read nothing.
+    /// An operation on results. `name` returns the name of a result. Only for operations that do not read data of a site or a call.
     pub fn operation(self, kind: Kind, operation: &Operation, name: &dyn Fn(Id) -> String) -> String {
         use Operation as O;
         let operands: Vec<String> = operation.operands().into_iter().map(name).collect();
@@ -172,7 +172,7 @@ impl Dialect {
         }
     }
 
-    /// What an argument is called: a name that means something in the language, or in what is written, is followed by a line.
+    /// The name of an argument. If it is a word of the language or of the generated code, an underscore is appended.
     pub fn named(self, name: &str) -> String {
         let (words, stems, is_number): (_, &[&str], fn(u8) -> bool) = match self {
             Self::OpenCl => (OPENCL_WORDS, &["v", "end", "next"], |byte| byte.is_ascii_digit() || byte == b'_'),
@@ -188,7 +188,7 @@ impl Dialect {
     }
 }
 
-/// What the names of functions end in.
+/// The suffix of function names.
 const fn suffix(kind: Kind) -> &'static str {
     match kind {
         Kind::Complex => "c",
@@ -200,13 +200,13 @@ const fn suffix(kind: Kind) -> &'static str {
     }
 }
 
-/// The float next to a double.
+/// The f32 nearest to a double.
 fn single(value: f64) -> String {
     let value = value as f32;
     if value.is_finite() { format!("{value:?}f") } else { literal(value.into()) }
 }
 
-/// A double as C reads it back.
+/// A literal that C reads as exactly this double.
 fn literal(value: f64) -> String {
     match value {
         _ if value.is_nan() => "NAN".to_owned(),
@@ -215,7 +215,7 @@ fn literal(value: f64) -> String {
     }
 }
 
-/// Words of OpenCL C, and of the headers and the text around a body, each between blanks.
+/// Words of OpenCL C, of the headers, and of the code around a body, each between blanks.
 const OPENCL_WORDS: &str = " auto bool boundary case char classes complex_of coordinate_of coordinates_of complex draw_uniform component conj const constant continue \
     cplx default divided do double element event_t exchange f32_divided f32_root f64 f64_of extract_converted extract_neighbour far_end begin_at step_from take_lanes_of_step \
     of_neighbours extract_words fabs find_neighbour find_neighbour_of finish_group first first_sum float fma for_elements global goto half \
@@ -226,13 +226,13 @@ const OPENCL_WORDS: &str = " auto bool boundary case char classes complex_of coo
     struct sum switch times_i times_real typedef uchar uint ulong uniform_of union unsigned ushort vchoice void volatile vreal whole words \
     write_only xy_of_lanes xy_of_osites zt_of_lanes zt_of_osites ";
 
-/// Words of C and C++, and of the text around a body, each between blanks.
+/// Words of C and C++, and of the code around a body, each between blanks.
 const C_WORDS: &str = " and and_eq asm auto bitand bitor bool boundary case catch char class compl complex component coordinates cplx default delete displaced do \
     draw_uniform double explicit export float friend goto inline int link_matrix long mutable namespace neighbours new not not_eq operator or \
     or_eq part parts philox_round private protected public real register restrict short signed site sites sizeof switch template terms this \
     throw typedef typeid typename uniform_of union unsigned using virtual void volatile whole words xor xor_eq ";
 
-/// Names of functions and numbers of arguments are seen to by the compilers of the tests; here is what these do not see.
+/// Compilers in other tests check names of functions and numbers of arguments. These tests check the rest.
 #[cfg(test)]
 mod tests {
     use super::*;

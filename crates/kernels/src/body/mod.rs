@@ -1,9 +1,9 @@
-//! Kernels written once. A body is a generic Rust function of what is done at a site ([`Body`], in the reference, where it runs on vectors of lanes).
-//! Here it is recorded ([`record()`]): run once with numbers that note every operation. What was recorded ([`program::Program`]) is counted, and written in
-//! other languages ([`opencl`], [`c`]).
+//! Kernels that are written once. A kernel function is a generic Rust function that computes a site ([`Body`], in the reference, where it runs on
+//! lane vectors). Here it is recorded ([`record()`]): it runs once with numbers that note every operation. The recording ([`program::Program`]) is
+//! used to count operations, and is written in other languages ([`opencl`], [`c`]).
 //!
-//! Arguments of a kernel stand in a structure of their own, where what is written is borrowed mutably: two outputs, or an output and an input, cannot be
-//! the same field.
+//! Each kernel has a structure with its arguments, which borrows outputs mutably. So two outputs, or an output and an input, cannot be the same
+//! field:
 //!
 //! ```compile_fail,E0502
 //! use lanefield::backend::{BackendError, Cpu, FieldOn, Memory};
@@ -52,7 +52,7 @@ pub use lanefield_macros::{check_kernel, lane_kernel};
 pub use lanefield_reference::body::*;
 pub use record::record;
 
-/// What a body is written with: `use lanefield::body::prelude::*`.
+/// Everything that is needed to write a kernel function: `use lanefield::body::prelude::*`.
 pub mod prelude {
     pub use lanefield_macros::{check_kernel, lane_kernel};
     pub use lanefield_reference::body::functions::Functions as _;
@@ -69,17 +69,18 @@ pub mod prelude {
     pub use lanefield_reference::object::{ColourMatrix, ColourVectors, ComplexNumber, Gauge, Propagator, Spinors};
 }
 
-/// Why a body is none. Messages are fragments.
+/// An error of a kernel function. Messages are fragments.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the messages name the fields")]
 pub enum BodyError {
     #[error(
-        "the body of {kernel} has {statements} statements: at most {most} are taken; a long loop stays short as a `repeat`, and a long kernel can be cut in two"
+        "the body of {kernel} has {statements} statements, but at most {most} are supported: write a long loop as a `repeat`, or split the \
+         kernel in two"
     )]
     TooLong { kernel: &'static str, statements: usize, most: usize },
     #[error(
-        "the body of {kernel} did not do the same when it was recorded twice: it may depend on its arguments alone, not on a clock, a random number, or what \
+        "the body of {kernel} did not do the same when it was recorded twice: it must depend only on its arguments, not on a clock, a random number, or what \
          it did before"
     )]
     Impure { kernel: &'static str },
@@ -94,38 +95,39 @@ pub enum BodyError {
     )]
     PartlyWritten { kernel: &'static str, argument: &'static str },
     #[error(
-        "the body of {kernel} adds several terms of a site to {argument}: a sum over a slice, or by the plan of a tree, takes one term for each component of a site; add them up first"
+        "the body of {kernel} adds several terms of a site to {argument}: a sum over slices, or by a tree plan, has one term \
+         for each component of a site; add them first"
     )]
     SeveralTerms { kernel: &'static str, argument: &'static str },
     #[error("the body of {kernel} {does}: {expected}")]
     Unsupported { kernel: &'static str, does: &'static str, expected: &'static str },
 }
 
-/// A body, as a kernel's specification holds it.
+/// A kernel function, as part of a kernel's specification.
 #[derive(Clone, Copy)]
 pub struct BodyKernel {
     /// The names of its arguments.
     pub names: &'static [&'static str],
-    /// What they are.
+    /// Their roles.
     pub roles: &'static [Role],
-    /// Records it, as the kernel of a name, with its legs in an order, or its Hermitian conjugate.
+    /// Records it: for a kernel of this name, with this leg order, or as the Hermitian conjugate.
     pub record: fn(&'static str, LegOrder, Dagger) -> Result<Program<SiteLanguage>, BodyError>,
     /// Whether it is the Hermitian conjugate.
     pub dagger: Dagger,
-    /// What it is on the CPU.
+    /// Its CPU implementation.
     pub compiled: CompiledBody,
 }
 
-/// Recordings that were made, by the function that makes them.
+/// Recordings, by the function that makes them.
 static RECORDED: Mutex<Vec<Recorded>> = Mutex::new(Vec::new());
 
 type Recorded = (BodyKernel, &'static str, LegOrder, Arc<Program<SiteLanguage>>);
 
 impl BodyKernel {
-    /// The recording, made once.
+    /// The recording. It is made once.
     ///
     /// # Errors
-    /// As [`record()`], and for an output that it never writes.
+    /// The errors of [`record()`], and an output that is never written.
     pub fn program(&self, name: &'static str, legs: LegOrder) -> Result<Arc<Program<SiteLanguage>>, BodyError> {
         let mut recorded = RECORDED.lock().unwrap_or_else(PoisonError::into_inner);
         let known = recorded.iter().find(|(body, of, order, _)| {
@@ -160,10 +162,10 @@ impl BodyKernel {
         Ok(program)
     }
 
-    /// Refuses a body whose sums cannot be taken in an order.
+    /// Refuses a kernel function whose sums cannot be computed by a tree or over slices.
     ///
     /// # Errors
-    /// As [`Self::program`], and if a site has several terms of a sum.
+    /// The errors of [`Self::program`], and a site that adds several terms to a sum.
     pub fn check_ordered(&self, name: &'static str, legs: LegOrder) -> Result<(), BodyError> {
         self.check_terms(name, &*self.program(name, legs)?)
     }
@@ -180,7 +182,7 @@ impl BodyKernel {
         self.program(name, legs).is_ok_and(|program| projection::projects(&program, self.dagger))
     }
 
-    /// How far it reads a field from a site; none of one that it reads at the site alone.
+    /// How far from a site it reads a field; `None` if it reads the field only at the site.
     pub fn reach(&self, name: &'static str, field: &str, legs: LegOrder) -> Option<Reach> {
         let argument = self.names.iter().position(|known| *known == field)?;
         match self.roles[argument] {
@@ -192,25 +194,25 @@ impl BodyKernel {
         }
     }
 
-    /// Forgets what was recorded, of a body that is another one from now on.
+    /// Drops the recording, if the kernel function has changed.
     pub fn forget(&self) {
         let mut recorded = RECORDED.lock().unwrap_or_else(PoisonError::into_inner);
         recorded.retain(|(body, ..)| !std::ptr::fn_addr_eq(body.record, self.record));
     }
 
-    /// The body `B`, with names for its arguments.
+    /// The kernel function `B`, with names for its arguments.
     pub const fn new<B: Body>(names: &'static [&'static str]) -> Self {
         assert!(names.len() == B::ROLES.len(), "a name for each argument");
         Self { names, roles: B::ROLES, record: record::<B>, dagger: Dagger::No, compiled: CompiledBody::of::<B>() }
     }
 
-    /// The same with native forms on the CPU ([`CompiledBody::hot`]). Unit tests do without, which take minutes to compile.
+    /// As [`Self::new`], with native versions for the CPU ([`CompiledBody::hot`]). They take minutes to compile, so unit tests do without.
     pub const fn hot<B: Body>(names: &'static [&'static str]) -> Self {
         let compiled = if cfg!(test) { CompiledBody::of::<B>() } else { CompiledBody::hot::<B>() };
         Self { compiled, ..Self::new::<B>(names) }
     }
 
-    /// The same, or its Hermitian conjugate.
+    /// The kernel function, or its Hermitian conjugate.
     pub const fn with_dagger(self, dagger: Dagger) -> Self {
         Self { dagger, ..self }
     }
@@ -225,17 +227,17 @@ impl BodyKernel {
         uses_displacements(self.roles)
     }
 
-    /// Whether it goes through the words of whatever its target holds.
+    /// Whether it loops over the words of any object that its target has.
     pub fn is_of_words(&self) -> bool {
         self.roles.iter().any(|role| matches!(role, Role::Field { object: None, .. }))
     }
 
-    /// The argument that is a field in whatever precision it is.
+    /// The number of the argument that is a field in any precision.
     pub fn converted(&self) -> Option<usize> {
         self.roles.iter().position(|role| matches!(role, Role::Field { used: FieldUse::Converted, .. }))
     }
 
-    /// Sums that it takes.
+    /// The number of its sums.
     pub fn sums(&self) -> usize {
         self.first_sum(self.roles.len())
     }
@@ -245,7 +247,7 @@ impl BodyKernel {
         sums_over_slices(self.roles)
     }
 
-    /// The extreme that it takes instead of sums.
+    /// The extreme that it computes instead of sums.
     pub const fn extreme(&self) -> Option<Extreme> {
         extreme(self.roles)
     }
@@ -255,7 +257,7 @@ impl BodyKernel {
         self.roles[..argument].iter().map(|role| role.sums()).sum()
     }
 
-    /// Whether it asks for coordinates.
+    /// Whether it uses coordinates.
     pub fn uses_coordinates(&self) -> bool {
         self.roles.contains(&Role::Coordinates)
     }

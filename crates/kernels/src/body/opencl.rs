@@ -1,6 +1,6 @@
-//! A recorded body as an OpenCL C kernel. Loads, links and stores are calls of the headers in `cl/`, so that reconstruction, access widths, lanes in
-//! vectors, cache hints and the layout in memory are those of the hand-written kernels. Several components of a site that a work-item takes share what
-//! does not depend on them: what differs is written once for each, with its number behind the name.
+//! A recorded kernel function as an OpenCL C kernel. Loads, links and stores call the headers in `cl/`, so gauge compression, access widths, lane
+//! vectors, cache hints and memory layout are those of the hand-written kernels. If a work-item computes several components of a site, they share
+//! everything that does not depend on the component. The rest is written once for each component, with the number of the component in its names.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,7 +12,7 @@ use super::sites::{Index, SiteAccess, SiteLanguage, Where, Word, words_of_loads}
 use super::text::{Text, Writes};
 use super::{BodyError, BodyKernel, FieldUse, Role};
 
-/// What a kernel is called, and of which body it is.
+/// The name of a kernel, and its kernel function.
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs, reason = "the names say what they are")]
 pub struct Named<'a> {
@@ -22,7 +22,7 @@ pub struct Named<'a> {
 }
 
 impl Named<'_> {
-    /// Refuses sums that are added to within loops.
+    /// Refuses sums to which a loop adds.
     pub(super) fn check_sums(&self, program: &Program<SiteLanguage>) -> Result<(), BodyError> {
         match program.sums_in_loops() {
             true => Err(self.unsupported("adds to a sum within a loop", "carry the number, and add it after the loop")),
@@ -35,19 +35,19 @@ impl Named<'_> {
     }
 }
 
-/// How many components of a site a work-item takes.
+/// How many components of a site a work-item computes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Components {
-    /// A site has one: nothing is multiplied by their number.
+    /// A site has one component.
     Only,
-    /// So many of those of a site.
+    /// This many components of a site.
     AtOnce(usize),
 }
 
 /// The OpenCL C text of a kernel.
 ///
 /// # Errors
-/// [`BodyError::Unsupported`].
+/// [`BodyError::Unsupported`]
 pub fn kernel_text(
     named: Named<'_>,
     program: &Program<SiteLanguage>,
@@ -93,7 +93,7 @@ pub fn kernel_text(
     Ok(text)
 }
 
-/// The declarations of a kernel's arguments: those of the body in their order, then tables and counts.
+/// The declarations of a kernel's arguments: those of the kernel function in order, then tables and counts.
 fn arguments(body: &BodyKernel) -> Vec<String> {
     let mut declared = Vec::new();
     for (name, role) in body.names.iter().zip(body.roles) {
@@ -138,13 +138,13 @@ fn arguments(body: &BodyKernel) -> Vec<String> {
     declared
 }
 
-/// Elements of a sum over all sites, where each component is a site.
+/// The loop over the elements of a sum over all sites, if each component counts as a site.
 const ELEMENTS_OF_WORDS: &str = "    for_elements(element, osites * NSIMD) {
         const ulong component = stored_at(element / NSIMD);
         const uint lane = element % NSIMD;
 ";
 
-/// Elements of a sum over all sites.
+/// The loop over the elements of a sum over all sites.
 const ELEMENTS_OF_SITES: &str = "    for_elements(element, osites * parts * NSIMD) {
         const ulong component = stored_at(element / NSIMD);
         const uint lane = element % NSIMD;
@@ -152,7 +152,8 @@ const ELEMENTS_OF_SITES: &str = "    for_elements(element, osites * parts * NSIM
         const uint part = (uint)(component % parts);
 ";
 
-/// Elements of a sum over a slice (`Slices` of the layout), in the order of memory. Lanes of a group are a power of two.
+/// The loop over the elements of a sum over a slice (`Slices` of the layout), in the order of memory. The number of lanes of a group is a power of
+/// two.
 const ELEMENTS_OF_SLICES: &str = "    const uint lane_bits = popcount(lanes_a_group - 1);
     for_elements(element, (osites_a_class * parts) << lane_bits) {
         const uint of_class = element >> lane_bits;
@@ -162,12 +163,12 @@ const ELEMENTS_OF_SLICES: &str = "    const uint lane_bits = popcount(lanes_a_gr
         const ulong component = (ulong)osite * parts + part;
 ";
 
-/// The number of a work-group's first sum: of slices, each group takes one.
+/// The number of a work-group's first sum. For sums over slices, each work-group computes one slice.
 fn first_sum(body: &BodyKernel) -> String {
     if body.sums_over_slices() { format!("first_sum({})", body.sums()) } else { "0".to_owned() }
 }
 
-/// The beginning of a kernel without the constants that nothing reads.
+/// The start of a kernel, without constants that are not used.
 fn without_unused(begin: &str, statements: &str) -> String {
     let is_letter = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let mut kept = statements.to_owned();
@@ -180,7 +181,7 @@ fn without_unused(begin: &str, statements: &str) -> String {
     kept
 }
 
-/// What stands around the statements: which components a work-item takes.
+/// The code around the statements, which determines the components of a work-item.
 fn frame(body: &BodyKernel, components: Components) -> (String, String) {
     let sums = body.sums();
     let coordinates = match body.uses_coordinates() {
@@ -230,7 +231,7 @@ fn frame(body: &BodyKernel, components: Components) -> (String, String) {
     (begin, end)
 }
 
-/// The results that differ between the components of a site: those that depend on a field with several. What loops carry is taken to differ.
+/// The results that differ between the components of a site: those that depend on a field with several components, and all numbers carried by loops.
 fn varying(program: &Program<SiteLanguage>, roles: &[Role]) -> HashSet<Id> {
     let mut varying = HashSet::new();
     for statement in program.flat() {
@@ -259,12 +260,12 @@ struct Writer<'a> {
     at_once: usize,
     /// Whether a site has one component.
     only: bool,
-    /// The component of a work-item that is being written.
+    /// The component of the work-item for which code is being written.
     copy: usize,
     varying: HashSet<Id>,
-    /// Words of loads.
+    /// The loads and words that results stand for.
     words: HashMap<Id, Word>,
-    /// Names that were given so far, by what they begin with.
+    /// The number of names so far, by prefix.
     counts: HashMap<String, usize>,
     text: Text,
 }
@@ -276,7 +277,7 @@ impl Writes<SiteLanguage> for Writer<'_> {
     fn dialect(&self) -> Dialect {
         Dialect::OpenCl
     }
-    /// A result, or a word of a load.
+    /// The name of a result, or of a word of a load.
     fn named(&self, id: Id) -> String {
         let Some(word) = self.words.get(&id) else { return self.name(id) };
         let (load, k) = (self.name(word.load), word.number);
@@ -317,8 +318,8 @@ impl Writes<SiteLanguage> for Writer<'_> {
         })
     }
 
-    /// Statements in their order; of those in a row that differ between the components of a work-item, all of one component, then all of the next: fewer
-    /// numbers are then alive at a time.
+    /// Writes statements in order. Consecutive statements that differ between components are grouped by component: first all of one component, then
+    /// all of the next, so that fewer numbers are alive at a time.
     fn statements(&mut self, statements: &[Statement<SiteLanguage>]) -> Result<(), BodyError> {
         let mut rest = statements;
         while !rest.is_empty() {
@@ -360,7 +361,7 @@ impl Writes<SiteLanguage> for Writer<'_> {
             }
             SiteAccess::LoadWord { .. } | SiteAccess::WriteWord { .. } => {
                 return Err(self.named.unsupported(
-                    "goes to a word outside of a loop over all words",
+                    "accesses a word outside of a loop over all words",
                     "read and write words within `repeat(x.words(), …)`",
                 ));
             }
@@ -380,7 +381,7 @@ impl Writes<SiteLanguage> for Writer<'_> {
             Index::Number(_) if !touches_words(statements) => self.turn_by_turn(turn, turns, carried, statements),
             _ => Err(self
                 .named
-                .unsupported("goes to words in a loop of another length", "make as many turns as there are words")),
+                .unsupported("accesses words in a loop of another length", "make as many turns as there are words")),
         }
     }
 }
@@ -398,7 +399,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Whether a statement is one for each component of a work-item.
+    /// Whether a statement is written once for each component of a work-item.
     fn differs(&self, statement: &Statement<SiteLanguage>) -> bool {
         match statement {
             Statement::Compute { id, .. }
@@ -412,12 +413,12 @@ impl Writer<'_> {
         }
     }
 
-    /// How a function is called that finds something in a lane: the work-item's, but for sums, which number lanes in another way.
+    /// The name of a function that depends on the lane. Usually the lane is that of the work-item, but sums number lanes in another way.
     fn of_lane(&self, function: &str) -> String {
         if self.named.body.sums() > 0 { format!("{function}_of(lane, ") } else { format!("{function}(") }
     }
 
-    /// Where a leg leads, if that was not said before.
+    /// Writes the site to which a leg leads, if that has not been written yet.
     fn end_of(&mut self, point: usize) {
         let name = format!("end{point}");
         if *self.counts.entry(name.clone()).and_modify(|count| *count += 1).or_insert(1) == 1 {
@@ -429,7 +430,7 @@ impl Writer<'_> {
         }
     }
 
-    /// The steps of a displacement: the point of each, and what is called where it leads.
+    /// The steps of a displacement: for each, its point and the name of the site to which it leads.
     fn steps_of(&self, displacement: Displacement) -> Vec<(usize, String)> {
         let steps = displacement.legs().scan("far".to_owned(), |name, leg| {
             *name += &format!("_{}", leg.point());
@@ -438,7 +439,7 @@ impl Writer<'_> {
         steps.collect()
     }
 
-    /// Where a displacement leads, step by step, if that was not said before.
+    /// Writes the site to which a displacement leads, step by step, if that has not been written yet.
     fn far_end_of(&mut self, displacement: Displacement) {
         let mut before = "begin_at(osite, lane)".to_owned();
         for (number, (point, end)) in self.steps_of(displacement).into_iter().enumerate() {
@@ -508,7 +509,7 @@ impl Writer<'_> {
         self.line(&format!("insert_all({field}, {component}, {}, lane, {name});", words.len()));
     }
 
-    /// A loop over all words of whatever fields hold: a few words at a time, all read before one is written.
+    /// A loop over the words of any object: a few words at a time, which are all read before one is written.
     fn words_in_turn(
         &mut self,
         turn: Id,
@@ -524,7 +525,7 @@ impl Writer<'_> {
                 SiteAccess::LoadWord { argument, .. } if written.contains(argument) => {
                     return Err(self
                         .named
-                        .unsupported("reads a word after it was written", "go on with the number that was written"));
+                        .unsupported("reads a word after it was written", "use the number that was written"));
                 }
                 SiteAccess::LoadWord { id, argument, word } if *word == Index::Turn(turn) => {
                     let field = self.argument(*argument);
@@ -589,7 +590,7 @@ fn touches_words(statements: &[Statement<SiteLanguage>]) -> bool {
     accesses(statements).any(|access| matches!(access, SiteAccess::LoadWord { .. } | SiteAccess::WriteWord { .. }))
 }
 
-/// The pair of coordinates that a direction is one of, and by how many bits it is shifted there.
+/// The variable with the pair of coordinates that includes this direction, and the shift of its bits there.
 fn pair_of(direction: usize) -> (&'static str, u32) {
     (if direction < 2 { "xy" } else { "zt" }, if direction.is_multiple_of(2) { 0 } else { 16 })
 }

@@ -1,5 +1,6 @@
-//! What a body does, as a list of statements: what its recording gives, and what is counted and written in other languages. Operations and loops are the
-//! same everywhere; what is read and written is a [`Language`]'s own: of lattice sites `sites.rs`, of maps `lanefield_maps`.
+//! The program of a kernel function: a list of statements, recorded from it. Programs are used to count operations, and are written in other
+//! languages. Operations and loops are common to all of them. Reads and writes belong to a [`Language`]: `sites.rs` for lattice sites,
+//! `lanefield_maps` for maps.
 
 use std::collections::{HashMap, HashSet};
 use std::convert::Infallible;
@@ -11,24 +12,24 @@ use lanefield_reference::layout::Direction;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Id(pub u32);
 
-/// What a result is.
+/// The type of a result.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[allow(missing_docs, reason = "those without a comment are what they are called")]
 pub enum Kind {
-    /// A complex number, in the precision in which a body computes.
+    /// A complex number in the working precision.
     Complex,
-    /// A real number, in the precision in which a body computes.
+    /// A real number in the working precision.
     Real,
     F32,
     F64,
-    /// A signed integer of 32 bits: also indices of a map.
+    /// A 32-bit signed integer, for example an index of a map.
     I32,
     U32,
-    /// Yes or no.
+    /// The result of a comparison.
     Choice,
 }
 
-/// An operation on results, or on what a site, a point of a map or a call has. Integers are of maps alone.
+/// An operation on results, or on data of a site, a point of a map, or a call. Only maps use integers.
 #[derive(Clone, PartialEq, Debug)]
 #[allow(missing_docs, reason = "those without a comment do what they are called")]
 pub enum Operation {
@@ -42,7 +43,7 @@ pub enum Operation {
     Scalar(usize),
     /// A complex scalar of the call: argument `0`.
     ComplexScalar(usize),
-    /// The coordinate of the site.
+    /// A coordinate of the site.
     Coordinate(usize, Direction),
     /// Whether the sum of coordinates in the directions of this set is odd: bit d for direction d.
     Odd(usize, u32),
@@ -58,7 +59,7 @@ pub enum Operation {
     Sub(Id, Id),
     Mul(Id, Id),
     Div(Id, Id),
-    /// What is left of a division of integers.
+    /// The remainder of a division of integers.
     Rem(Id, Id),
     Neg(Id),
     /// a · b + c: fma of reals and doubles, madd of complex numbers.
@@ -75,23 +76,23 @@ pub enum Operation {
     Conj(Id),
     Sqrt(Id),
     Abs(Id),
-    /// The same number as a double.
+    /// Conversion to a double.
     Promoted(Id),
     /// Rounded to f32, to nearest even.
     Rounded(Id),
     /// The integer part of an f32.
     Truncated(Id),
-    /// An integer as a double, or its bits as another kind of integer.
+    /// An integer as a double, or its bits as the other kind of integer.
     Cast(Id),
     Less(Id, Id),
     AtMost(Id, Id),
     Equals(Id, Id),
-    /// Both choices, or the bits that both integers have.
+    /// Both choices, or the bitwise and of integers.
     And(Id, Id),
     Or(Id, Id),
     Xor(Id, Id),
     Not(Id),
-    /// b where a, else c.
+    /// b if a is true, else c.
     Select(Id, Id, Id),
     Least(Id, Id),
     Greatest(Id, Id),
@@ -99,27 +100,27 @@ pub enum Operation {
     ShiftedRight(Id, u32),
 }
 
-/// What bodies are recorded in: what they access, and what they run over.
+/// A language in which bodies are recorded: what they access, and over what they run.
 pub trait Language: Copy + Debug + PartialEq + 'static {
     /// Reads and writes.
     type Access: Accesses;
-    /// What statements may stand within, beside loops.
+    /// Blocks that statements may be in, in addition to loops.
     type Scope: Operands + PartialEq;
-    /// How often a loop turns.
+    /// The number of turns of a loop.
     type Turns: Operands + PartialEq;
-    /// What a program has beside its statements.
+    /// What a program contains in addition to its statements.
     type Needs: Clone + PartialEq + Debug + Default;
 
-    /// The kind of the number of a turn.
+    /// The kind of the turn's number.
     const TURN: Kind;
 }
 
-/// What takes results.
+/// Something with operands.
 pub trait Operands: Clone + Debug {
-    /// The results that it takes, to be changed.
+    /// Its operands, for renaming.
     fn operands_mut(&mut self) -> Vec<&mut Id>;
 
-    /// The results that it takes.
+    /// Its operands.
     fn operands(&self) -> Vec<Id> {
         self.clone().operands_mut().into_iter().map(|id| *id).collect()
     }
@@ -139,16 +140,16 @@ impl Operands for Infallible {
 
 /// A read or a write.
 pub trait Accesses: Operands + PartialEq {
-    /// The result that it gives.
+    /// Its result.
     fn result(&self) -> Option<Id>;
 
-    /// Whether it does something beside giving its result.
+    /// Whether it does anything besides returning its result.
     fn has_effect(&self) -> bool {
         self.result().is_none()
     }
 }
 
-/// One thing that a body does.
+/// A step of a program.
 #[derive(Clone, PartialEq, Debug)]
 #[allow(missing_docs, reason = "the names say what they are")]
 pub enum Statement<L: Language> {
@@ -156,16 +157,16 @@ pub enum Statement<L: Language> {
     Compute { id: Id, kind: Kind, operation: Operation },
     /// A read or a write.
     Access(L::Access),
-    /// Statements within something.
+    /// Statements in a block.
     Within { scope: L::Scope, statements: Vec<Self> },
-    /// Takes turns. `turn` stands for the number of the turn.
+    /// A loop. `turn` is the name of the turn's number.
     Loop { turn: Id, turns: L::Turns, carried: Vec<Carry>, statements: Vec<Self> },
 }
 
 /// A number that a loop carries.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Carry {
-    /// What stands for it in a turn, and after the loop.
+    /// Its name in a turn, and after the loop.
     pub id: Id,
     /// Its kind.
     pub kind: Kind,
@@ -175,12 +176,12 @@ pub struct Carry {
     pub last: Id,
 }
 
-/// What a body does.
+/// The program of a body.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Program<L: Language> {
     /// Everything, in order.
     pub statements: Vec<Statement<L>>,
-    /// What the language notes beside it.
+    /// What the language notes in addition to the statements.
     pub needs: L::Needs,
 }
 
@@ -205,13 +206,13 @@ impl Operands for Operation {
 }
 
 impl Operation {
-    /// Whether it takes what the site or the call has, and no result.
+    /// Whether it reads data of the site or the call, and no result.
     pub fn reads(&self) -> bool {
         use Operation as O;
         matches!(self, O::Word(..) | O::Scalar(_) | O::ComplexScalar(_) | O::Coordinate(..) | O::Odd(..))
     }
 
-    /// The same on other results: loads, of which words are taken, stay what they are.
+    /// The same operation on other results. The load of a word does not change.
     pub fn with_operands(&self, of: impl Fn(Id) -> Id) -> Self {
         let mut other = self.clone();
         if !matches!(self, Self::Word(..)) {
@@ -220,8 +221,8 @@ impl Operation {
         other
     }
 
-    /// Floating-point operations on a lane, as the field counts them: an fma two, a complex product six, `madd` eight; signs, magnitudes and comparisons
-    /// none.
+    /// Floating-point operations for a lane, by the convention of the field: an fma counts 2, a complex product 6, `madd` 8; signs, magnitudes and
+    /// comparisons count 0.
     pub fn flops(&self, kind: Kind) -> u64 {
         use Operation as O;
         let of = |real, complex| if kind == Kind::Complex { complex } else { real };
@@ -238,7 +239,7 @@ impl Operation {
 }
 
 impl<L: Language> Statement<L> {
-    /// The result that it gives.
+    /// Its result.
     pub fn result(&self) -> Option<Id> {
         match self {
             Self::Compute { id, .. } => Some(*id),
@@ -247,7 +248,7 @@ impl<L: Language> Statement<L> {
         }
     }
 
-    /// The statements within it.
+    /// The statements in it.
     pub fn inner(&self) -> &[Self] {
         match self {
             Self::Within { statements, .. } | Self::Loop { statements, .. } => statements,
@@ -264,7 +265,7 @@ impl<L: Language> Statement<L> {
     }
 }
 
-/// Its own operands, without those of statements within it.
+/// Its own operands, without those of the statements in it.
 impl<L: Language> Operands for Statement<L> {
     fn operands_mut(&mut self) -> Vec<&mut Id> {
         match self {
@@ -279,13 +280,13 @@ impl<L: Language> Operands for Statement<L> {
     }
 }
 
-/// All statements in order, those of loops after their loop.
+/// All statements in order. The statements in a loop follow the loop.
 pub fn flat<L: Language>(statements: &[Statement<L>]) -> Vec<&Statement<L>> {
     statements.iter().flat_map(|statement| [vec![statement], flat(statement.inner())].concat()).collect()
 }
 
 impl<L: Language> Program<L> {
-    /// All statements in order, those of loops after their loop.
+    /// All statements in order. The statements in a loop follow the loop.
     pub fn flat(&self) -> Vec<&Statement<L>> {
         flat(&self.statements)
     }
@@ -298,25 +299,25 @@ impl<L: Language> Program<L> {
         })
     }
 
-    /// Whether it computes in f64, whatever the fields are.
+    /// Whether it computes in f64 regardless of the precision of fields.
     pub fn uses_doubles(&self) -> bool {
         self.flat().iter().any(|statement| matches!(statement, Statement::Compute { kind: Kind::F64, .. }))
     }
 
-    /// The same with sums that begin with their first term: −0 + x is x, and −0 − x is −x, also for zeros.
+    /// The program with sums that start with their first term: −0 + x is x, and −0 − x is −x, also for zeros.
     pub fn with_first_terms(mut self) -> Self {
         Known::default().simplify(&mut self.statements);
         self
     }
 
-    /// The same without what nothing uses: results whose every use is dropped, and loads of them.
+    /// The program without results that are not used, and without loads of them.
     pub fn without_unused(mut self) -> Self {
         prune(&mut self.statements, &mut HashSet::new());
         self
     }
 }
 
-/// Drops, from the end on, what is not in `used`, and puts what the rest uses in.
+/// Removes statements from the end whose results are not in `used`, and adds the operands of the others to `used`.
 fn prune<L: Language>(statements: &mut Vec<Statement<L>>, used: &mut HashSet<Id>) {
     let mut kept = Vec::with_capacity(statements.len());
     for mut statement in std::mem::take(statements).into_iter().rev() {
@@ -333,12 +334,12 @@ fn prune<L: Language>(statements: &mut Vec<Statement<L>>, used: &mut HashSet<Id>
     *statements = kept;
 }
 
-/// What is known of results on the way through a program.
+/// Known properties of results.
 #[derive(Default)]
 struct Known {
     /// Constants that are −0.
     zeros: HashSet<Id>,
-    /// Results that are others.
+    /// Results that are equal to others.
     names: HashMap<Id, Id>,
 }
 

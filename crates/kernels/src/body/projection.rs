@@ -1,5 +1,5 @@
-//! Whether a body uses the spinors of neighbours only as a hop does: projected to two spins. Where it does, parts of a lattice send each other these, which
-//! are half as much, and the bits stay the same.
+//! Whether a kernel function uses the spinors of neighbours only as a hop does: projected to two spins. If so, ranks exchange projected spinors,
+//! which are half the size, and the bits are the same.
 
 use std::collections::HashMap;
 
@@ -23,14 +23,14 @@ struct Word {
     power: u8,
 }
 
-/// What is known so far.
+/// The state of the search.
 struct Search {
     dagger: Dagger,
     loads: HashMap<Id, Leg>,
     words: HashMap<Id, Word>,
 }
 
-/// Whether there is a spinor of a neighbour, and all of them are projected as the legs of a hop, or of its Hermitian conjugate, do.
+/// Whether there are spinors of neighbours, and all of them are projected as by the legs of a hop, or of its Hermitian conjugate.
 pub fn projects(program: &Program<SiteLanguage>, dagger: Dagger) -> bool {
     let mut search = Search { dagger, loads: HashMap::new(), words: HashMap::new() };
     search.accepts(&program.statements) && !search.loads.is_empty()
@@ -49,7 +49,7 @@ impl Search {
         })
     }
 
-    /// Whether none of these is a word of a neighbour that is not yet projected.
+    /// Whether none of these is a word of a neighbour that has not been projected.
     fn are_others(&self, ids: &[Id]) -> bool {
         ids.iter().all(|id| !self.words.contains_key(id))
     }

@@ -1,4 +1,4 @@
-//! A body recorded: run once with numbers that note every operation ([`super::recording`]). What comes out is a [`Program`].
+//! Records a kernel function on sites: it runs once with numbers that note every operation ([`super::recording`]). The result is a [`Program`].
 
 use std::cell::RefCell;
 use std::thread::LocalKey;
@@ -14,10 +14,10 @@ use super::program::{Id, Kind, Operation, Program, Statement};
 use super::recording::{self, Numeric, Reals, Recorded, Records, Tape};
 use super::sites::{Index, SiteAccess, SiteLanguage, Where};
 
-/// Records what a body does with its legs in that order, of a kernel or its Hermitian conjugate.
+/// Records a kernel function with this leg order, for a kernel or its Hermitian conjugate.
 ///
 /// # Errors
-/// [`BodyError`] of the kernel `name`.
+/// [`BodyError`], with `name` as the name of the kernel.
 pub fn record<B: Body>(name: &'static str, legs: LegOrder, dagger: Dagger) -> Result<Program<SiteLanguage>, BodyError> {
     let recorder = Recorder { legs, dagger };
     let (statements, ()) = recording::recorded::<SiteLanguage>(name, &|| B::run(recorder))?;
@@ -36,7 +36,7 @@ impl Records for SiteLanguage {
     }
 }
 
-/// A real number of the precision in which a body computes.
+/// A real number in the working precision.
 #[derive(Clone, Copy, Debug)]
 pub struct Working;
 
@@ -45,7 +45,7 @@ impl Numeric for Working {
 }
 impl Reals for Working {}
 
-/// A complex number of that precision.
+/// A complex number in the working precision.
 #[derive(Clone, Copy, Debug)]
 pub struct WorkingComplex;
 
@@ -102,7 +102,7 @@ impl ComplexNumber for Complex {
     }
 }
 
-/// The site of a recording.
+/// The site with which a kernel function is recorded.
 #[derive(Clone, Copy, Debug)]
 pub struct Recorder {
     legs: LegOrder,
@@ -124,7 +124,7 @@ impl Recorder {
     }
 }
 
-/// Records a read, with a number of its own.
+/// Records a read, and returns the number of its result.
 fn loaded(access: impl FnOnce(Id) -> SiteAccess) -> Id {
     recording::numbered::<SiteLanguage>(Kind::Complex, |id| Statement::Access(access(id)))
 }

@@ -1,5 +1,5 @@
-//! How bodies are recorded, on sites (`record.rs`) or on the points of a map (`lanefield_maps`): run once with numbers that note every operation. A language
-//! has statements of its own; its tape, its numbers and its loops are these.
+//! Recording of bodies, on sites (`record.rs`) or on points of a map (`lanefield_maps`): they run once with numbers that note every operation. Each
+//! language has statements of its own. The tape, the numbers and the loops are shared.
 
 use std::cell::RefCell;
 use std::fmt::Debug;
@@ -14,27 +14,27 @@ use lanefield_reference::with_literals;
 use super::BodyError;
 use super::program::{Carry, Id, Kind, Language, Operation, Statement};
 
-/// Statements that a body may have.
+/// The maximum number of statements of a body.
 pub const MOST_STATEMENTS: usize = 100_000;
 
 /// A language that can be recorded.
 pub trait Records: Language {
-    /// What is noted beside statements.
+    /// What is noted in addition to statements.
     type Noted: Debug + Default;
 
-    /// What is being recorded.
+    /// The current recording.
     fn tape() -> &'static LocalKey<RefCell<Tape<Self>>>;
 }
 
-/// What was recorded so far.
+/// The recording so far.
 #[derive(Debug)]
 pub struct Tape<L: Records> {
     length: usize,
-    /// Statements of everything that is open, the outermost first.
+    /// The statements of all open blocks, the outermost first.
     blocks: Vec<Vec<Statement<L>>>,
-    /// What results are.
+    /// The kinds of results.
     kinds: Vec<Kind>,
-    /// What is noted beside statements.
+    /// What is noted in addition to statements.
     pub noted: L::Noted,
 }
 
@@ -61,16 +61,16 @@ impl<L: Records> Tape<L> {
         }
     }
 
-    /// Whether what comes next stands in a loop, or in something else that is open.
+    /// Whether the next statement is in a loop or another block.
     pub fn is_within(&self) -> bool {
         self.blocks.len() > 1
     }
 }
 
-/// What a body does, and what was noted. It is run twice: a body that does not do the same both times depends on something beside its arguments.
+/// The statements of a body, and what was noted. The body runs twice: if the two runs differ, it depends on something besides its arguments.
 ///
 /// # Errors
-/// [`BodyError`] of the kernel or map `name`.
+/// [`BodyError`], with `name` as the name of the kernel or map.
 pub fn recorded<L: Records>(name: &'static str, body: &dyn Fn()) -> Result<(Vec<Statement<L>>, L::Noted), BodyError> {
     let once = || {
         on_tape::<L, _>(|tape| *tape = Tape::default());
@@ -79,7 +79,7 @@ pub fn recorded<L: Records>(name: &'static str, body: &dyn Fn()) -> Result<(Vec<
         let tape = on_tape::<L, _>(std::mem::take);
         ended.map(|()| tape).map_err(|panic| {
             let text = panic.downcast_ref::<String>().map(String::as_str);
-            let why = text.or_else(|| panic.downcast_ref().copied()).unwrap_or("it says not why").to_owned();
+            let why = text.or_else(|| panic.downcast_ref().copied()).unwrap_or("no message").to_owned();
             BodyError::Panicked { kernel: name, why }
         })
     };
@@ -95,7 +95,7 @@ pub fn recorded<L: Records>(name: &'static str, body: &dyn Fn()) -> Result<(Vec<
     }
 }
 
-/// Does something with what is being recorded.
+/// Calls `work` with the current recording.
 pub fn on_tape<L: Records, T>(work: impl FnOnce(&mut Tape<L>) -> T) -> T {
     L::tape().with_borrow_mut(work)
 }
@@ -105,7 +105,7 @@ pub fn push<L: Records>(statement: Statement<L>) {
     on_tape::<L, _>(|tape| tape.push(statement));
 }
 
-/// Records a statement with a new number, and returns that.
+/// Records a statement, and returns the number of its result.
 pub fn numbered<L: Records>(kind: Kind, statement: impl FnOnce(Id) -> Statement<L>) -> Id {
     on_tape::<L, _>(|tape| {
         let id = tape.id(kind);
@@ -119,14 +119,14 @@ pub fn compute<L: Records>(kind: Kind, operation: Operation) -> Id {
     numbered::<L>(kind, |id| Statement::Compute { id, kind, operation })
 }
 
-/// The statements of what is done within something else.
+/// The statements that `work` records.
 pub fn within<L: Records>(work: impl FnOnce()) -> Vec<Statement<L>> {
     on_tape::<L, _>(|tape| tape.blocks.push(Vec::new()));
     work();
     on_tape::<L, _>(|tape| tape.blocks.pop().unwrap_or_default())
 }
 
-/// Records a loop; `of_turn` is what the number of a turn is.
+/// Records a loop; `of_turn` converts the number of a turn.
 pub fn repeat<L: Records, T: Carried>(turns: L::Turns, initial: T, turn: impl FnOnce(Id, T) -> T) -> T {
     let ids_of = |value: T| {
         let mut ids = Vec::new();
@@ -158,7 +158,7 @@ pub fn repeat<L: Records, T: Carried>(turns: L::Turns, initial: T, turn: impl Fn
     renamed(initial)
 }
 
-/// What a number may be.
+/// A type of numbers.
 pub trait Numeric: Copy + Debug + 'static {
     /// Its kind.
     const KIND: Kind;
@@ -186,12 +186,12 @@ numbers! {
     Integers: i32 = I32 u32 = U32;
 }
 
-/// A number of a language, by the name of its result.
+/// A number of a language, identified by its result.
 #[derive(Clone, Copy, Debug)]
 pub struct Recorded<L, T>(pub Id, PhantomData<(L, T)>);
 
 impl<L: Records, T> Recorded<L, T> {
-    /// The result of this name.
+    /// The number with this result.
     pub fn named(id: Id) -> Self {
         Self(id, PhantomData)
     }

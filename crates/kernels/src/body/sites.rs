@@ -1,4 +1,4 @@
-//! The language of bodies on lattice sites: what they read and write there, and what is counted of it.
+//! The language of kernel functions on lattice sites: their reads and writes, and what is counted of them.
 
 use std::collections::{HashMap, HashSet};
 use std::convert::Infallible;
@@ -7,7 +7,7 @@ use lanefield_reference::layout::{Displacement, Leg, Reach};
 
 use super::program::{Accesses, Id, Kind, Language, Operands, Operation, Program, Statement};
 
-/// The language of bodies on sites.
+/// The language of kernel functions on sites.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct SiteLanguage;
 
@@ -34,38 +34,39 @@ pub enum Where {
 /// A count, or the number of a word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Index {
-    /// A number.
+    /// A constant.
     Number(usize),
-    /// The number of the turn of a loop.
+    /// The number of a loop's turn.
     Turn(Id),
-    /// Words of a component of argument `0`.
+    /// The number of words of a component of argument `0`.
     WordsOf(usize),
 }
 
-/// A turn's number is no result.
+/// The number of a turn is not a result.
 impl Operands for Index {
     fn operands_mut(&mut self) -> Vec<&mut Id> {
         Vec::new()
     }
 }
 
-/// A read or a write at a site. Fields are told by their argument.
+/// A read or a write at a site. Fields are identified by the number of their argument.
 #[derive(Clone, PartialEq, Debug)]
 #[allow(missing_docs, reason = "the names say what they are")]
 pub enum SiteAccess {
     /// Reads the first `words` words of a component.
     Load { id: Id, argument: usize, words: usize, place: Where },
-    /// Reads one word of a component here.
+    /// Reads one word of a component at the site.
     LoadWord { id: Id, argument: usize, word: Index },
     /// Reads the doubled link of a leg: nine words.
     Link { id: Id, argument: usize, leg: Leg },
-    /// Draws four uniform random numbers of the site, words 0 to 3, from the key, the event and the number of the draw.
+    /// Draws four uniform random numbers of the site. Words 0 to 3 of the load are the numbers; the operands are the key, the event and the number
+    /// of the draw.
     Draw { id: Id, numbers: [Id; 5] },
     /// Writes all words of a component.
     Write { argument: usize, words: Vec<Id> },
     /// Writes one word of a component.
     WriteWord { argument: usize, word: Index, value: Id },
-    /// Adds a double to a sum: part `part` of an argument.
+    /// Adds a double to sum number `part` of an argument.
     Sum { argument: usize, part: usize, term: Id },
 }
 
@@ -93,7 +94,7 @@ impl Accesses for SiteAccess {
 }
 
 impl Program<SiteLanguage> {
-    /// Whether it writes into an argument, or adds to it; `all`: whether it writes every word.
+    /// Whether it writes to an argument, or adds to it; `all`: whether it writes every word.
     pub fn writes(&self, argument: usize, all: bool) -> bool {
         fn write(
             statements: &[Statement<SiteLanguage>],
@@ -119,7 +120,7 @@ impl Program<SiteLanguage> {
         write(&self.statements, None, argument, all)
     }
 
-    /// The displacements at which it reads, in the order of first use.
+    /// The displacements of its reads, in the order of first use.
     pub fn displacements(&self) -> Vec<Displacement> {
         let mut known = Vec::new();
         for access in self.accesses() {
@@ -133,7 +134,7 @@ impl Program<SiteLanguage> {
         known
     }
 
-    /// How far it reads an argument from a site; none of one that it reads at the site alone.
+    /// How far from a site it reads an argument; `None` if it reads it only at the site.
     pub fn reach(&self, of: usize) -> Option<Reach> {
         let reach = |access: &SiteAccess| match access {
             SiteAccess::Load { argument, place: Where::Displaced(displacement), .. } if *argument == of => {
@@ -145,7 +146,7 @@ impl Program<SiteLanguage> {
         self.accesses().filter_map(reach).max()
     }
 
-    /// Floating-point operations a component; `words`: those of a component whose words the body goes through.
+    /// Floating-point operations of a component; `words`: the number of words of a component, for a kernel function that loops over them.
     pub fn flops(&self, words: usize) -> u64 {
         fn flops(statements: &[Statement<SiteLanguage>], words: usize) -> u64 {
             let of = |statement: &Statement<SiteLanguage>| match statement {
@@ -166,7 +167,7 @@ impl Program<SiteLanguage> {
         self.accesses().any(|access| matches!(access, SiteAccess::Draw { .. }))
     }
 
-    /// The first argument to a sum of which a site adds several terms.
+    /// The first argument that is a sum with several terms of a site.
     pub fn several_terms(&self) -> Option<usize> {
         let mut known = HashSet::new();
         let mut sums = self.accesses().filter_map(|access| match access {
@@ -186,20 +187,20 @@ impl Program<SiteLanguage> {
     }
 }
 
-/// A word of something that was loaded.
+/// A word of a load.
 #[derive(Clone, Copy, Debug)]
 pub struct Word {
-    /// What was loaded.
+    /// The load.
     pub load: Id,
-    /// Which of its words it is.
+    /// The number of the word.
     pub number: usize,
-    /// Whether a link was loaded.
+    /// Whether the load is a link.
     pub of_link: bool,
-    /// Whether one word alone was loaded.
+    /// Whether the load is this word alone.
     pub is_alone: bool,
 }
 
-/// The words of what these statements load.
+/// The words of the loads among these statements.
 pub fn words_of_loads<'a>(statements: impl IntoIterator<Item = &'a Statement<SiteLanguage>>) -> HashMap<Id, Word> {
     let (mut links, mut alone, mut words) = (HashSet::new(), HashSet::new(), HashMap::new());
     for statement in statements {

@@ -1,50 +1,50 @@
-//! A program as text. Statements in their order, loops, what these carry, and operations are written here for every language and every dialect; what is
-//! read and written, and the frame around a body, a writer adds.
+//! Writes a program as text. Statements, loops, carried numbers and operations are written here, for every language and dialect. A writer adds
+//! reads, writes, and the code around a body.
 
 use super::BodyError;
 use super::dialect::Dialect;
 use super::program::{Carry, Id, Kind, Language, Operation, Statement};
 
-/// Text that is being written, line by line.
+/// Text, written line by line.
 #[derive(Clone, Debug, Default)]
 pub struct Text {
-    /// How far lines are indented.
+    /// The indentation of lines.
     pub indent: usize,
-    /// What was written.
+    /// The text so far.
     pub text: String,
 }
 
-/// What writes a program.
+/// A writer of programs.
 ///
 /// # Errors
-/// [`BodyError::Unsupported`] of what the language cannot say.
+/// [`BodyError::Unsupported`] if the dialect cannot express something.
 pub trait Writes<L: Language> {
-    /// What it wrote so far.
+    /// The text so far.
     fn text(&mut self) -> &mut Text;
-    /// The language in which it writes.
+    /// The dialect of the text.
     fn dialect(&self) -> Dialect;
-    /// What reads no result: words of loads, scalars, what a site or a point has.
+    /// The expression for an operation that reads no result: words of loads, scalars, data of a site or a point.
     fn input(&self, operation: &Operation) -> Option<String>;
-    /// How often a loop turns.
+    /// The number of turns of a loop.
     fn turns(&self, turns: &L::Turns) -> String;
     /// Writes a read or a write.
     fn access(&mut self, access: &L::Access) -> Result<(), BodyError>;
-    /// Writes statements within something.
+    /// Writes statements in a block.
     fn within(&mut self, scope: &L::Scope, statements: &[Statement<L>]) -> Result<(), BodyError>;
 
     /// The type of a number.
     fn type_of(&self, kind: Kind) -> &'static str {
         self.dialect().type_of(kind)
     }
-    /// What a result is called.
+    /// The name of a result.
     fn named(&self, id: Id) -> String {
         format!("v{}", id.0)
     }
-    /// Whether a result is written where it is used.
+    /// Whether a result is written as an expression where it is used.
     fn is_in_place(&self, _: Id) -> bool {
         false
     }
-    /// What is done before a loop, and at the end of a turn.
+    /// Called before a loop, and at the end of a turn.
     fn before_turn(&mut self) {}
 
     /// Writes a line.
@@ -55,25 +55,25 @@ pub trait Writes<L: Language> {
         text.push('\n');
     }
 
-    /// Writes a line, and indents what follows.
+    /// Writes a line, and indents the lines that follow.
     fn open(&mut self, line: &str) {
         self.line(line);
         self.text().indent += 1;
     }
 
-    /// Ends what was opened.
+    /// Closes the last block that was opened.
     fn close(&mut self) {
         self.text().indent -= 1;
         self.line("}");
     }
 
-    /// What an operation gives.
+    /// The expression of an operation.
     fn value(&self, kind: Kind, operation: &Operation) -> String {
         let of_results = || self.dialect().operation(kind, operation, &|id| self.named(id));
         self.input(operation).unwrap_or_else(of_results)
     }
 
-    /// Writes statements in their order.
+    /// Writes statements in order.
     fn statements(&mut self, statements: &[Statement<L>]) -> Result<(), BodyError> {
         statements.iter().try_for_each(|statement| self.statement(statement))
     }
@@ -105,7 +105,7 @@ pub trait Writes<L: Language> {
         self.turn_by_turn(turn, turns, carried, statements)
     }
 
-    /// Writes a loop that takes one turn after the other.
+    /// Writes a loop.
     fn turn_by_turn(
         &mut self,
         turn: Id,
@@ -124,14 +124,14 @@ pub trait Writes<L: Language> {
         Ok(())
     }
 
-    /// Declares what a loop carries.
+    /// Declares the numbers that a loop carries.
     fn declare_carried(&mut self, carried: &[Carry]) {
         for carry in carried {
             self.line(&format!("{} v{} = {};", self.type_of(carry.kind), carry.id.0, self.named(carry.initial)));
         }
     }
 
-    /// Hands on what a loop carries, all at once: one may be what another was.
+    /// Assigns the numbers that a loop carries, all at once, because one may be the old value of another.
     fn hand_on(&mut self, carried: &[Carry]) {
         for (k, carry) in carried.iter().enumerate() {
             self.line(&format!("const {} next{k} = {};", self.type_of(carry.kind), self.named(carry.last)));

@@ -1,5 +1,5 @@
-//! Vector operations (`docs/arithmetic.md` §7), alone and with the norm of their result (§8). Those without a norm are bodies. Those with one are
-//! written by hand, since in half precision their norms are of what was stored.
+//! Vector operations (`docs/arithmetic.md` §7), with and without the norm of their result (§8). Those without a norm are kernel functions. Those
+//! with a norm are written by hand, because in half precision their norms are those of the stored values.
 
 use lanefield_reference::field::SiteObject;
 use lanefield_reference::kernels::reduce::Sum;
@@ -178,8 +178,8 @@ pub(crate) static AXPBY_NORM: Kernel = Kernel {
     ..WITH_NORM
 };
 
-/// What iterations of conjugate gradients take that are queued ([`crate::backend::QueuedIterations`]): the operations above, with scalars that backends make of
-/// the sums that they hold.
+/// Common fields of the kernels of queued iterations of conjugate gradients ([`crate::backend::QueuedIterations`]). They compute the operations
+/// above. Backends compute their scalars on the device, from sums that are stored there.
 const QUEUED: Kernel = Kernel { family: "blas", geometry: Geometry::PartOfOthers, ..USUAL };
 
 /// r ← −a · A p + r, and |r|²: [`AXPY_NORM`].
@@ -211,7 +211,7 @@ pub static CG_ADVANCE: Kernel = Kernel {
     ..QUEUED
 };
 
-/// [`CG_CURVATURE`](super::reduce::CG_CURVATURE), [`CG_RESIDUAL`] and [`CG_ADVANCE`] at once.
+/// [`CG_CURVATURE`](super::reduce::CG_CURVATURE), [`CG_RESIDUAL`] and [`CG_ADVANCE`] in one launch.
 pub static CG_ITERATION: Kernel = Kernel {
     name: "cg_iteration",
     computes: "what queued iterations do behind the operator, at once",
@@ -233,7 +233,7 @@ pub trait BlasKernels: Launch {
     /// out = x.
     ///
     /// # Errors
-    /// [`BackendError::Argument`] for fields that do not match; what the backend reports; so for every function here.
+    /// [`BackendError::Argument`] if fields do not match, and errors of the backend. The same holds for every function of this trait.
     fn copy<R: Vectors, K: SiteObject>(
         &self,
         out: &mut FieldOn<Self, R, K>,
@@ -309,7 +309,7 @@ pub trait BlasKernels: Launch {
         Ok(one(&self.reduce(Arguments::new(&AXPY_NORM).write("y", y).scalar("a", a).read("x", x).call()?, sum)?))
     }
 
-    /// y ← a · x + b · y, the first product fused, and |y|² of the result.
+    /// y ← a · x + b · y, with the first product fused, and |y|² of the result.
     fn axpby_norm<R: Vectors, K: SiteObject>(
         &self,
         a: f64,

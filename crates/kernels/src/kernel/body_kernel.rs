@@ -1,4 +1,4 @@
-//! Kernels of bodies: what `#[lane_kernel]` makes a specification of.
+//! Specifications of kernels that are defined by kernel functions, as `#[lane_kernel]` creates them.
 
 use lanefield_reference::body::{FieldUse, Role};
 use lanefield_reference::field::FieldError;
@@ -15,7 +15,7 @@ use super::{
 };
 use crate::in_precision;
 
-/// A kernel that reads at neighbours.
+/// A kernel that reads neighbours.
 pub const STENCIL: Kernel = Kernel {
     options: &[BuildOption::Reconstruct, BuildOption::PartsPerWorkItem("AT_ONCE")],
     geometry: Geometry::Stencil { over_parts: true, stages: false, accumulates: false, splits: false },
@@ -23,20 +23,20 @@ pub const STENCIL: Kernel = Kernel {
     ..USUAL
 };
 
-/// A kernel that goes through the words of whatever its fields hold.
+/// A kernel that loops over the words of any object.
 pub const WORDS: Kernel =
     Kernel { options: &[BuildOption::Sums], geometry: Geometry::Elements, work: work_of_body, ..USUAL };
 
-/// A kernel on components of named objects, which reads nothing at neighbours.
+/// A kernel on components of a given object, which does not read neighbours.
 pub const LOCAL: Kernel = Kernel { geometry: Geometry::Parts { vectors: true }, work: work_of_body, ..USUAL };
 
-/// A kernel that sums. In half precision its terms are of the numbers before they are rounded to be stored.
+/// A kernel that sums. In half precision, the terms are computed from numbers before they are rounded for storage.
 pub const SUMS: Kernel = Kernel { geometry: Geometry::SumOfSites, work: work_of_body, ..USUAL };
 
-/// The same over each slice.
+/// As [`SUMS`], over each slice.
 pub const SLICE_SUMS: Kernel = Kernel { geometry: Geometry::SumOfSitesInSlices, ..SUMS };
 
-/// An argument of a body as one of a kernel.
+/// An argument of a kernel function as an argument of a kernel.
 pub const fn argument(name: &'static str, role: Role) -> KernelArgument {
     match role {
         Role::Field { used, object, repeated: _ } => {
@@ -59,7 +59,7 @@ pub const fn argument(name: &'static str, role: Role) -> KernelArgument {
         Role::Scalar => KernelArgument::Scalar(name),
         Role::Complex => KernelArgument::Complex(name),
         Role::Sums(_) | Role::SliceSums(_) | Role::Extreme(_) | Role::Coordinates => {
-            panic!("sums, extremes and coordinates are no arguments of their own")
+            panic!("sums, extremes and coordinates are not arguments of the OpenCL kernel")
         }
     }
 }
@@ -74,7 +74,7 @@ const fn holds(object: Option<Object>) -> FieldContents {
     }
 }
 
-/// What a launch does: each field read once and written once, and the operations of the body.
+/// The work of a launch: each field is read once and written once, plus the operations of the kernel function.
 pub(crate) fn work_of_body(shape: &Shape) -> Work {
     let flops = match shape.kernel.source {
         KernelSource::Body(body) => {
@@ -86,18 +86,18 @@ pub(crate) fn work_of_body(shape: &Shape) -> Work {
     Work { flops: flops * shape.volume() * shape.parts() as u64, bytes: shape.field_bytes() }
 }
 
-/// Runs a body on the CPU.
+/// Runs a kernel function on the CPU.
 ///
 /// # Errors
-/// None that occurs for a call that was checked.
+/// Never for a call that has been checked.
 pub fn launch(call: &mut HostCall<'_>) -> Result<(), FieldError> {
     reduce(call, Sum::Exact).map(drop)
 }
 
-/// Runs a body that sums on the CPU.
+/// Runs a kernel function that sums on the CPU.
 ///
 /// # Errors
-/// None that occurs for a call that was checked.
+/// Never for a call that has been checked.
 pub fn reduce(call: &mut HostCall<'_>, sum: Sum) -> Result<PartialSums, FieldError> {
     in_precision!(call.shape().precision(), R => in_precision_of::<R>(call, sum))
 }

@@ -1,5 +1,5 @@
-//! A kernel with arguments made for it, from its specification alone: random fields by role, tables, scalars. Verification, benchmarks and the tuner
-//! launch these.
+//! A kernel with arguments created from its specification alone: random fields by role, tables, scalars. Verification, benchmarks and the tuner use
+//! such cases.
 
 use std::borrow::Cow;
 
@@ -21,43 +21,43 @@ use super::{
 use crate::backend::{AnyField, Backend, BackendError, Cpu, HostField, Memory};
 use crate::in_precision;
 
-/// For what arguments are made.
+/// Options of a case.
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs, reason = "the names say what they are")]
 pub struct CaseOptions<'a> {
     pub lattice: Lattice,
-    /// The sites of the target; of kernels whose fields lie on all sites, these are taken.
+    /// The sites of the target. It is ignored if the target of the kernel always has all sites.
     pub sites: Sites,
     pub precision: Precision,
-    /// The precision from which is converted; the usual one where there is none.
+    /// The precision of the input of a conversion; the usual one by default.
     pub from: Option<Precision>,
-    /// Spinors or colour vectors a site.
+    /// The number of spinors or colour vectors of a site.
     pub parts: usize,
-    /// What fields hold of kernels that take anything; spinors where it is not said.
+    /// The object of the fields, for kernels that accept any; spinors by default.
     pub object: Option<Object>,
-    /// Extent of the fifth dimension; all of a site's spinors where there is none.
+    /// The extent of the fifth dimension; by default the number of spinors of a site.
     pub ls: Option<usize>,
-    /// Whether matrices along s are conjugate ones.
+    /// Whether matrices along s are Hermitian conjugates.
     pub matrix_dagger: bool,
-    /// Components of a right-hand side.
+    /// The number of components of a right-hand side.
     pub rhs_parts: usize,
-    /// Fields of lists.
+    /// The number of fields in a list.
     pub listed: usize,
     /// How links are stored, and their boundary phases.
     pub links: DoubledGauge,
-    /// The links; where there are none, random numbers, of which no time depends.
+    /// The links. By default they are random numbers, since no time depends on them.
     pub configuration: Option<&'a Configuration>,
     pub legs: LegOrder,
-    /// Across which slices are summed.
+    /// The direction of slices: sums are over the slices across it.
     pub direction: Direction,
-    /// What numbers the fields hold.
+    /// The kind of numbers in fields.
     pub numbers: Numbers,
-    /// Where they come from.
+    /// The generator of the numbers.
     pub data: TestData,
 }
 
 impl CaseOptions<'_> {
-    /// Ordinary numbers.
+    /// Options with ordinary numbers.
     pub fn new(lattice: Lattice, sites: Sites, precision: Precision, links: DoubledGauge, parts: usize) -> Self {
         Self {
             lattice,
@@ -91,22 +91,22 @@ pub struct Case {
     indices: Vec<usize>,
 }
 
-/// The scalar of an argument.
+/// The scalar value of an argument.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Scalars {
-    /// A real one.
+    /// A real scalar.
     One(f64),
-    /// A complex one.
+    /// A complex scalar.
     Complex(Complex<f64>),
-    /// One for each right-hand side, or real and imaginary part for each pair of them.
+    /// One real scalar for each right-hand side, or real and imaginary part for each pair of them.
     Several(Vec<f64>),
 }
 
-/// The arguments of a call, all of them: a stencil is made of the target, and fields say what they are.
+/// All arguments of a call, except for the stencil, which follows from the target. The fields determine the rest.
 #[derive(Clone, Debug)]
 #[allow(missing_docs, reason = "the names say what they are")]
 pub struct GivenArguments {
-    /// Fields by name, those of a list together; what they hold that are written does not matter.
+    /// The fields by name; those of a list together. The contents of fields that are only written do not matter.
     pub fields: Vec<(&'static str, Vec<HostField>)>,
     pub matrix: Option<SMatrix>,
     pub scalars: Vec<(&'static str, Scalars)>,
@@ -116,7 +116,7 @@ pub struct GivenArguments {
     pub direction: Direction,
 }
 
-/// What a kernel gave.
+/// The result of a kernel.
 #[derive(Clone, Debug)]
 #[allow(missing_docs, reason = "the names say what they are")]
 pub struct Outcome {
@@ -125,10 +125,10 @@ pub struct Outcome {
 }
 
 impl Case {
-    /// Makes arguments for a kernel.
+    /// Creates arguments for a kernel.
     ///
     /// # Errors
-    /// A lattice without the sites asked for, links that are not in SU(3), no room.
+    /// The lattice does not have the requested sites, the links are not in SU(3), or there is not enough memory.
     pub fn new(kernel: &'static Kernel, options: &CaseOptions<'_>) -> Result<Self, BackendError> {
         let shape = Self::shape_of(kernel, options);
         let CaseOptions { numbers, data, precision, .. } = *options;
@@ -177,10 +177,10 @@ impl Case {
         Ok(Self { shape, fields, stencil, matrix, scalars, indices })
     }
 
-    /// A kernel with these arguments. Whether they are what their roles ask for is seen when it is run, but for the target.
+    /// A kernel with these arguments. Except for the target, they are checked against their roles only when the kernel runs.
     ///
     /// # Errors
-    /// [`BackendError::Argument`] without a target; a lattice without the sites of the target.
+    /// [`BackendError::Argument`] if there is no target; an error if the lattice does not have the sites of the target.
     pub fn given(kernel: &'static Kernel, given: GivenArguments) -> Result<Self, BackendError> {
         let GivenArguments { fields, matrix, scalars, indices, legs, rhs_parts, direction } = given;
         let shapes = fields.iter().filter_map(|(name, fields)| {
@@ -202,7 +202,7 @@ impl Case {
         Ok(Self { shape, fields, stencil, matrix, scalars, indices })
     }
 
-    /// What the call will be about: no numbers are made.
+    /// The shape of the call, without creating any numbers.
     pub fn shape_of(kernel: &'static Kernel, options: &CaseOptions<'_>) -> Shape {
         let CaseOptions { lattice, sites, precision, parts, links, rhs_parts, .. } = *options;
         let mut shape = Shape::usual(kernel, (lattice, sites), precision, links, parts);
@@ -285,12 +285,12 @@ impl Case {
         self.shape.kernel
     }
 
-    /// The fields of a name: those of a list, or one.
+    /// The fields with this name: several for a list, else one.
     pub fn fields(&self, name: &str) -> &[HostField] {
         self.fields.iter().find(|(known, _)| *known == name).map_or(&[], |(_, fields)| fields)
     }
 
-    /// The scalars, by name; those of a list of several are left out.
+    /// The scalars by name, without lists of several.
     pub fn scalars(&self) -> impl Iterator<Item = (&'static str, Complex<f64>)> {
         self.scalars.iter().filter_map(|(name, scalars)| match scalars {
             Scalars::One(value) => Some((*name, Complex::new(*value, 0.0))),
@@ -299,7 +299,7 @@ impl Case {
         })
     }
 
-    /// The scalars of right-hand sides, by name.
+    /// The lists of scalars, one scalar for each right-hand side, by name.
     pub fn scalars_of_rhs(&self) -> impl Iterator<Item = (&'static str, &[f64])> {
         self.scalars.iter().filter_map(|(name, scalars)| match scalars {
             Scalars::Several(values) => Some((*name, &values[..])),
@@ -307,7 +307,7 @@ impl Case {
         })
     }
 
-    /// The numbers of right-hand sides, with the name of the argument, where the kernel takes any.
+    /// The list of right-hand side numbers, with the name of its argument, if the kernel has one.
     pub fn indices(&self) -> Option<(&'static str, &[usize])> {
         let name = self.kernel().arguments.iter().find_map(|argument| match *argument {
             KernelArgument::Indices { name, .. } => Some(name),
@@ -316,19 +316,19 @@ impl Case {
         name.map(|name| (name, &self.indices[..]))
     }
 
-    /// The matrix along s, where the kernel takes one.
+    /// The matrix along s, if the kernel has one.
     pub fn matrix(&self) -> Option<&SMatrix> {
         self.matrix.as_ref()
     }
 
-    /// The number by which [`TestData::field`] makes field `k` of a name: the place of its role among the kernel's fields, from 1, and 32 more for each
-    /// further field of a list. None where the kernel has no field of that name.
+    /// The number with which [`TestData::field`] creates field `k` with this name. It is the position of its role among the kernel's fields, counted
+    /// from 1, plus 32 for each earlier field of a list. `None` if the kernel has no field with this name.
     pub fn field_number(kernel: &Kernel, name: &str, k: usize) -> Option<u32> {
         let place = (1..).zip(kernel.fields()).find(|(_, role)| role.name == name);
         place.map(|(number, _)| number_of(number, k))
     }
 
-    /// Takes another field in place of the first one of a name. Whether it is what its role asks for is seen when the kernel is run.
+    /// Replaces the first field with this name. It is checked against its role only when the kernel runs.
     pub fn replace(&mut self, name: &str, field: HostField) {
         let fields = self.fields.iter_mut().find(|(known, _)| *known == name);
         if let Some(first) = fields.and_then(|(_, fields)| fields.first_mut()) {
@@ -336,8 +336,8 @@ impl Case {
         }
     }
 
-    /// Fills the fields that the kernel writes and does not read with ones in every bit, a NaN that no operation gives: what a run leaves of them it did not
-    /// write.
+    /// Fills the fields that the kernel only writes with ones in every bit, a NaN that no operation returns. Afterwards, elements that still have
+    /// this value were not written.
     pub fn spoil_outputs(&mut self) {
         let kernel = self.kernel();
         for (name, fields) in &mut self.fields {
@@ -347,15 +347,15 @@ impl Case {
         }
     }
 
-    /// Adds the legs in another order from now on; no argument depends on it.
+    /// Changes the leg order. No argument depends on it.
     pub fn set_legs(&mut self, legs: LegOrder) {
         self.shape.legs = legs;
     }
 
-    /// The arguments on a backend.
+    /// Copies the arguments to a backend.
     ///
     /// # Errors
-    /// What the backend reports: no room, say.
+    /// Errors of the backend, for example too little memory.
     pub fn on<B: Memory>(&self, backend: &B) -> Result<CaseOn<B>, BackendError> {
         let held = |fields: &Vec<HostField>| {
             fields.iter().map(|field| AnyField::store(backend, Cow::Borrowed(field))).collect::<Result<Vec<_>, _>>()
@@ -368,28 +368,28 @@ impl Case {
         })
     }
 
-    /// What the kernel gives on a backend.
+    /// The result of the kernel on a backend.
     ///
     /// # Errors
-    /// What the backend reports.
+    /// Errors of the backend.
     pub fn run<B: Backend>(&self, backend: &B, sum: Sum) -> Result<Outcome, BackendError> {
         let mut held = self.on(backend)?;
         let sums = held.launch(self, backend, sum)?;
         held.outcome(self, backend, sums)
     }
 
-    /// What the plain loops give. `links`: those of which the case was made.
+    /// The result of the scalar reference. `links`: those from which the case was created.
     ///
     /// # Errors
-    /// None that occurs for a case that was made from the specification.
+    /// Never for a case that was created from the specification.
     pub fn in_plain_loops(&self, cpu: &Cpu, links: &PlainLinks<'_>, sum: Sum) -> Result<Outcome, BackendError> {
         self.run_plain(cpu, self.kernel().plain, links, sum)
     }
 
-    /// What a function of plain loops gives, of the kernel or another one.
+    /// The result of a scalar reference, of this kernel or another one.
     ///
     /// # Errors
-    /// As [`Self::in_plain_loops`].
+    /// Those of [`Self::in_plain_loops`].
     pub fn run_plain(
         &self,
         cpu: &Cpu,
@@ -408,7 +408,7 @@ impl Case {
         held.outcome(self, cpu, sums)
     }
 
-    /// Looks at the call that this makes on the host.
+    /// Calls `look` with the call of this case on the host.
     ///
     /// # Errors
     /// Those of `look`.
@@ -423,12 +423,12 @@ impl Case {
     }
 }
 
-/// Of the fields of a list each has a number of its own.
+/// The number of field `k` of a list, which differs for each.
 fn number_of(role: u32, k: usize) -> u32 {
     role + 32 * k as u32
 }
 
-/// The right-hand sides that are taken: every second, the last first.
+/// The selected right-hand sides: every second one, in reverse order.
 fn taken(options: &CaseOptions<'_>) -> Vec<usize> {
     (0..(options.parts / options.rhs_parts).max(1)).step_by(2).rev().collect()
 }
@@ -437,7 +437,7 @@ fn is_list(kernel: &Kernel, name: &str) -> bool {
     kernel.arguments.iter().any(|argument| matches!(argument, KernelArgument::Fields(list, _) if *list == name))
 }
 
-/// The arguments of a case on a backend. Errors are what that reports.
+/// The arguments of a case on a backend. Errors are those of the backend.
 pub struct CaseOn<B: Memory> {
     fields: Vec<(&'static str, Vec<AnyField<B::Storage>>)>,
     stencil: Option<B::Table>,
@@ -483,7 +483,7 @@ impl<B: Memory> CaseOn<B> {
         arguments
     }
 
-    /// Launches the kernel: its sums, where it has any.
+    /// Launches the kernel, and returns its sums, if it has any.
     pub fn launch(&mut self, case: &Case, backend: &B, sum: Sum) -> Result<Vec<f64>, BackendError>
     where
         B: Backend,
@@ -495,7 +495,7 @@ impl<B: Memory> CaseOn<B> {
         }
     }
 
-    /// Makes what the kernel writes zero, so that one that writes nothing is found out.
+    /// Sets the outputs to zero, so that a kernel that writes nothing is detected.
     pub fn clear(&mut self, case: &Case, backend: &B) -> Result<(), BackendError> {
         let written = |name: &str| case.kernel().fields().any(|role| role.name == name && role.access == Access::Write);
         for (_, fields) in self.fields.iter_mut().filter(|(name, _)| written(name)) {
@@ -504,7 +504,7 @@ impl<B: Memory> CaseOn<B> {
         Ok(())
     }
 
-    /// What the kernel wrote.
+    /// The fields that the kernel wrote, with these sums.
     pub fn outcome(&self, case: &Case, backend: &B, sums: Vec<f64>) -> Result<Outcome, BackendError> {
         let written = |name: &str| case.kernel().fields().any(|role| role.name == name && role.access != Access::Read);
         let fields = self.fields.iter().filter(|(name, _)| written(name));

@@ -1,4 +1,4 @@
-//! Products with the blocks of a clover term (`docs/arithmetic.md` §13), alone and after a hop.
+//! Products with the blocks of a clover term (`docs/arithmetic.md` §13), with and without a hop.
 
 use lanefield_reference::field::{CloverBlocks, Spinors};
 use lanefield_reference::kernels::Vectors;
@@ -41,7 +41,7 @@ const OF_ONE: &[BuildOption] = &[Reconstruct, Legs, PartsPerWorkItem("SPINORS_AT
 const OF_MANY: &[BuildOption] =
     &[Reconstruct, Legs, PartsPerWorkItem("SPINORS_AT_ONCE"), BuildOption::Accumulators, Define("MANY")];
 
-/// `term`: whether χ is multiplied, and the hop subtracted.
+/// `term`: whether χ is multiplied and the hop subtracted. `many`: for several spinors of a site.
 const fn kernel(name: &'static str, computes: &'static str, dagger: Dagger, term: bool, many: bool) -> Kernel {
     Kernel {
         name,
@@ -93,26 +93,26 @@ const fn kernel(name: &'static str, computes: &'static str, dagger: Dagger, term
     }
 }
 
-/// ψe = Mee⁻¹ Meo ψo: `blocks` are the inverse ones.
+/// ψe = Mee⁻¹ Meo ψo. `blocks` are those of the inverse.
 pub static EO_CLOVER: Kernel = kernel("eo_clover", "out = blocks · hop(in)", Dagger::No, false, false);
-/// The same with the hop's Hermitian conjugate.
+/// As [`EO_CLOVER`], with the Hermitian conjugate of the hop.
 pub(crate) static EO_CLOVER_DAGGER: Kernel =
     kernel("eo_clover_dagger", "out = blocks · hop†(in)", Dagger::Yes, false, false);
-/// The same of several spinors a site.
+/// As [`EO_CLOVER`], for several spinors of a site.
 pub(crate) static EO_CLOVER_MANY: Kernel =
     kernel("eo_clover_many", "out = blocks · hop(in), several spinors a site", Dagger::No, false, true);
-/// The same of several spinors a site, with the hop's Hermitian conjugate.
+/// As [`EO_CLOVER_MANY`], with the Hermitian conjugate of the hop.
 pub(crate) static EO_CLOVER_MANY_DAGGER: Kernel =
     kernel("eo_clover_many_dagger", "out = blocks · hop†(in), several spinors a site", Dagger::Yes, false, true);
-/// χo = Moo χ − Moe ψe: `blocks` are those of the term.
+/// χo = Moo χ − Moe ψe. `blocks` are those of the term.
 pub static OE_CLOVER: Kernel = kernel("oe_clover", "out = blocks · chi − hop(in)", Dagger::No, true, false);
-/// The same with the hop's Hermitian conjugate.
+/// As [`OE_CLOVER`], with the Hermitian conjugate of the hop.
 pub(crate) static OE_CLOVER_DAGGER: Kernel =
     kernel("oe_clover_dagger", "out = blocks · chi − hop†(in)", Dagger::Yes, true, false);
-/// The same of several spinors a site.
+/// As [`OE_CLOVER`], for several spinors of a site.
 pub(crate) static OE_CLOVER_MANY: Kernel =
     kernel("oe_clover_many", "out = blocks · chi − hop(in), several spinors a site", Dagger::No, true, true);
-/// The same of several spinors a site, with the hop's Hermitian conjugate.
+/// As [`OE_CLOVER_MANY`], with the Hermitian conjugate of the hop.
 pub(crate) static OE_CLOVER_MANY_DAGGER: Kernel =
     kernel("oe_clover_many_dagger", "out = blocks · chi − hop†(in), several spinors a site", Dagger::Yes, true, true);
 
@@ -133,10 +133,10 @@ pub(crate) static CLOVER_APPLY: Kernel = Kernel {
     ..USUAL
 };
 
-/// Operations of a difference of spinors, counted as an axpy.
+/// The flops of a difference of spinors. It is counted as an axpy.
 const DIFFERENCE_FLOPS: u64 = 48;
 
-/// `moved`: spinors that are read or written for each of a site.
+/// `moved`: the number of spinors that are read or written for each spinor of a site.
 fn work(shape: &Shape, flops: u64, moved: u64) -> Work {
     let (sites, spinors, real) = (shape.volume(), shape.parts() as u64, shape.real_bytes());
     let links = shape.links().map_or(0, |links| (LEGS * links.format.reals()) as u64 * real);
@@ -146,10 +146,10 @@ fn work(shape: &Shape, flops: u64, moved: u64) -> Work {
 
 /// Products with clover blocks, on any backend.
 pub trait CloverKernels: Launch {
-    /// out = blocks · x, of each spinor of a site.
+    /// out = blocks · x, for each spinor of a site.
     ///
     /// # Errors
-    /// [`BackendError::Argument`] for fields that do not match; what the backend reports; so for every function here.
+    /// [`BackendError::Argument`] if fields do not match, and errors of the backend. The same holds for every function of this trait.
     fn clover_apply<R: Vectors>(
         &self,
         out: &mut FieldOn<Self, R, Spinors>,
@@ -159,7 +159,7 @@ pub trait CloverKernels: Launch {
         self.launch(Arguments::new(&CLOVER_APPLY).write("out", out).read("blocks", blocks).read("in", x).call()?)
     }
 
-    /// out = inverse · hop: ψe = Mee⁻¹ Meo ψo. In f32 and f64 it has the bits of the hop, stored, and [`Self::clover_apply`].
+    /// out = inverse · hop: ψe = Mee⁻¹ Meo ψo. In f32 and f64 it has the bits of storing the hop, followed by [`Self::clover_apply`].
     fn eo_clover<R: Vectors>(
         &self,
         out: &mut FieldOn<Self, R, Spinors>,
@@ -172,7 +172,7 @@ pub trait CloverKernels: Launch {
         self.launch(hop_arguments(arguments, hop).call()?)
     }
 
-    /// out = term · χ − hop: χo = Moo χ − Moe ψe. In f32 and f64 it has the bits of [`Self::clover_apply`], and an axpy of −1 and the hop.
+    /// out = term · χ − hop: χo = Moo χ − Moe ψe. In f32 and f64 it has the bits of [`Self::clover_apply`], followed by an axpy of −1 and the hop.
     fn oe_clover<R: Vectors>(
         &self,
         out: &mut FieldOn<Self, R, Spinors>,

@@ -1,4 +1,4 @@
-//! Field strength, clover term and its inverse (`docs/arithmetic.md` §13), and the picking of one parity.
+//! Field strength, clover term and its inverse (`docs/arithmetic.md` §13), and the extraction of one parity of a field.
 
 use lanefield_reference::field::{CloverBlocks, ComplexNumber, FieldStrength, Gauge, SiteObject};
 use lanefield_reference::kernels::Vectors;
@@ -16,7 +16,7 @@ use crate::backend::{BackendError, FieldOn, Launch};
 /// The kernels of the family.
 pub static KERNELS: &[&Kernel] = &[&FIELD_STRENGTH, &CLOVER_TERM, &CLOVER_INVERSE, &PICK_CHECKERBOARD];
 
-/// Made once for an operator: nobody counts their operations.
+/// Common fields. These kernels run once for an operator, so their flops are not counted.
 const BASE: Kernel = Kernel {
     family: "clover_term",
     geometry: Geometry::Parts { vectors: false },
@@ -72,7 +72,7 @@ pub(crate) static CLOVER_TERM: Kernel = Kernel {
     ..BASE
 };
 
-/// out = the inverse of each block, and the least pivots of both.
+/// out = the inverse of each block, and the pivots of both.
 pub(crate) static CLOVER_INVERSE: Kernel = Kernel {
     name: "clover_inverse",
     computes: "out = inverse of the blocks of term; pivots",
@@ -96,7 +96,7 @@ pub(crate) static CLOVER_INVERSE: Kernel = Kernel {
     ..BASE
 };
 
-/// out = what x, on all sites, holds at the sites of out's parity.
+/// out = the values of x, a field on all sites, at the sites of out's parity.
 pub(crate) static PICK_CHECKERBOARD: Kernel = Kernel {
     name: "pick_checkerboard",
     computes: "out = x at the sites of one parity",
@@ -128,18 +128,18 @@ fn coefficients(call: &HostCall<'_>) -> CloverCoefficients {
     CloverCoefficients { diagonal, spatial, temporal }
 }
 
-/// The plain term with these coefficients.
+/// The scalar reference of the clover term, with these coefficients.
 fn plain_clover<'a>(links: &PlainLinks<'a>, shape: &Shape, of: CloverCoefficients) -> ScalarClover<'a> {
     let wilson = links.wilson(shape);
     ScalarClover { wilson, mass: of.diagonal - 4.0, csw_r: 2.0 * of.spatial, csw_t: 2.0 * of.temporal }
 }
 
-/// What makes clover terms, on any backend.
+/// Kernels that compute clover terms, on any backend.
 pub trait CloverTermKernels: Launch {
-    /// out = the field strengths F_μν of the six planes. `stencil`: that of all sites; `links`: from [`lanefield_reference::links::raw`].
+    /// out = the field strengths F_μν of the six planes. `stencil`: that of all sites. `links`: from [`lanefield_reference::links::raw`].
     ///
     /// # Errors
-    /// [`BackendError::Argument`] for fields that do not match; what the backend reports; so for every function here.
+    /// [`BackendError::Argument`] if fields do not match, and errors of the backend. The same holds for every function of this trait.
     fn field_strength<R: Vectors>(
         &self,
         out: &mut FieldOn<Self, R, FieldStrength>,
@@ -162,7 +162,7 @@ pub trait CloverTermKernels: Launch {
         self.launch(scalars.into_iter().fold(arguments, |all, (name, value)| all.scalar(name, value)).call()?)
     }
 
-    /// out = the inverse of each block; pivots = (that of block 0, of block 1), 0 or not finite where a block is singular.
+    /// out = the inverse of each block; pivots = (that of block 0, of block 1), which is 0 or not finite if a block is singular.
     fn clover_inverse<R: Vectors>(
         &self,
         out: &mut FieldOn<Self, R, CloverBlocks>,
@@ -173,7 +173,7 @@ pub trait CloverTermKernels: Launch {
         self.launch(arguments.read("term", term).call()?)
     }
 
-    /// out = what x, on all sites, holds at the sites of out's parity.
+    /// out = the values of x, a field on all sites, at the sites of out's parity.
     fn pick_checkerboard<R: Vectors, K: SiteObject>(
         &self,
         out: &mut FieldOn<Self, R, K>,

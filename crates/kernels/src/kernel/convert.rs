@@ -1,4 +1,4 @@
-//! Fields in another precision.
+//! Conversion of fields to another precision.
 
 use lanefield_reference::field::SiteObject;
 use lanefield_reference::kernels::Vectors;
@@ -27,10 +27,11 @@ fn convert_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
 
 /// Conversions, on any backend.
 pub trait ConvertKernels: Launch {
-    /// out = x in another precision, rounded to nearest even, half precision by way of f32. The lanes of both must hold the same sites.
+    /// out = x in another precision, rounded to nearest even; half precision is converted by way of f32. Both lattices must have the same sites in
+    /// the same lanes.
     ///
     /// # Errors
-    /// [`BackendError::Argument`] for fields that do not match; what the backend reports; so for every function here.
+    /// [`BackendError::Argument`] if fields do not match, and errors of the backend. The same holds for every function of this trait.
     fn convert<S: Vectors, R: Vectors, K: SiteObject>(
         &self,
         out: &mut FieldOn<Self, S, K>,
@@ -39,7 +40,7 @@ pub trait ConvertKernels: Launch {
         self.launch(Arguments::new(&CONVERT).write("out", out).read("x", x).call()?)
     }
 
-    /// The same numbers in f32.
+    /// A field with the same numbers in f32.
     fn in_f32<R: Vectors, K: SiteObject>(
         &self,
         x: &FieldOn<Self, R, K>,

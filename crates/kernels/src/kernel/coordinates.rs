@@ -1,10 +1,10 @@
-//! The coordinates of sites as kernels read them: tables that the lattice determines.
+//! The coordinates of sites as kernels read them: tables that depend only on the lattice.
 
 use lanefield_reference::layout::SiteCoordinates;
 
 use super::{ComputedTable, TableRows};
 
-/// The tables in the order of arguments: x and y of outer sites, z and t of outer sites, and the same of lanes.
+/// The tables in the order of arguments: x and y of outer sites, z and t of outer sites, then x and y, z and t of lanes.
 pub const COORDINATES: [ComputedTable; 4] = [
     ComputedTable {
         name: "coordinates x and y of outer sites",

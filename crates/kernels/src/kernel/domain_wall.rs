@@ -1,4 +1,4 @@
-//! Products with matrices along the fifth dimension (`docs/arithmetic.md` §14): each fermion is ls spinors of a site, s fastest.
+//! Products with matrices along the fifth dimension (`docs/arithmetic.md` §14). Each fermion is ls spinors of a site, with s fastest.
 
 use lanefield_reference::field::Spinors;
 use lanefield_reference::kernels::Vectors;
@@ -47,14 +47,14 @@ const fn kernel(name: &'static str, computes: &'static str, arguments: &'static 
     }
 }
 
-/// out = matrix · x, of a tridiagonal matrix.
+/// out = matrix · x, for a tridiagonal matrix.
 pub(crate) static S_TRIDIAGONAL: Kernel = kernel(
     "s_tridiagonal",
     "out = matrix · x along s, tridiagonal",
     &[OUT, Matrix(MatrixForm::Tridiagonal), X, Osites, Parts, Ls, Dagger],
 );
 
-/// out = matrix · x + z, of a tridiagonal matrix.
+/// out = matrix · x + z, for a tridiagonal matrix.
 pub(crate) static S_TRIDIAGONAL_ADD: Kernel = kernel(
     "s_tridiagonal_add",
     "out = matrix · x + z along s, tridiagonal",
@@ -70,7 +70,7 @@ pub(crate) static S_TRIDIAGONAL_ADD: Kernel = kernel(
     ],
 );
 
-/// out = inverse · x, by elimination. It makes halves of spinors, and half precision rounds whole ones.
+/// out = inverse · x, by elimination. It computes halves of spinors, but half precision rounds whole ones.
 pub(crate) static S_SWEEP: Kernel = Kernel {
     precisions: &Precision::OF_ARITHMETIC,
     ..kernel(
@@ -80,7 +80,7 @@ pub(crate) static S_SWEEP: Kernel = Kernel {
     )
 };
 
-/// out = matrix · x, of a dense matrix.
+/// out = matrix · x, for a dense matrix.
 pub static S_DENSE: Kernel =
     kernel("s_dense", "out = matrix · x along s, dense", &[OUT, Matrix(MatrixForm::Dense), X, Osites, Parts, Ls]);
 
@@ -96,10 +96,10 @@ fn work(shape: &Shape) -> Work {
 
 /// Products along s, on any backend.
 pub trait DomainWallKernels: Launch {
-    /// out = matrix · x along s, of each fermion of ls spinors.
+    /// out = matrix · x along s, for each fermion of ls spinors.
     ///
     /// # Errors
-    /// [`BackendError::Argument`] for fields that do not match; what the backend reports.
+    /// [`BackendError::Argument`] if fields do not match, and errors of the backend.
     fn s_multiply<R: Vectors>(
         &self,
         out: &mut FieldOn<Self, R, Spinors>,
@@ -121,10 +121,10 @@ pub trait DomainWallKernels: Launch {
         self.launch(Arguments::new(kernel).write("out", out).matrix(matrix).read("x", x).call()?)
     }
 
-    /// out = matrix · x + z along s, fused; the matrix is tridiagonal.
+    /// out = matrix · x + z along s, fused, for a tridiagonal matrix.
     ///
     /// # Errors
-    /// As [`Self::s_multiply`], and for a matrix of another form.
+    /// Those of [`Self::s_multiply`], and a matrix that is not tridiagonal.
     fn s_multiply_add<R: Vectors>(
         &self,
         out: &mut FieldOn<Self, R, Spinors>,

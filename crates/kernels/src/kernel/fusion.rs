@@ -1,5 +1,5 @@
-//! Kernels of bodies fused: one kernel that does what two do one after the other, in which what goes from the first to the second stays at the site and needs no
-//! memory. A graph of launches puts them in place of the two (`backend/graph/`).
+//! Fusion of kernels that are defined by kernel functions: one kernel computes two in sequence. The value that goes from the first to the second
+//! stays at the site and is not stored. A graph of launches replaces the two kernels by the fused one (`backend/graph/`).
 
 use lanefield_reference::body::{Body, Fused, Role};
 use lanefield_reference::real::Precision;
@@ -11,16 +11,18 @@ use super::{HostFunction, Kernel, KernelArgument, KernelSource};
 use crate::backend::graph::Fusion;
 use crate::body::{BodyKernel, uses_displacements, uses_neighbours};
 
-/// A text for as long as the process runs.
+/// Keeps a text until the process ends.
 fn kept(text: String) -> &'static str {
     Box::leak(text.into_boxed_str())
 }
 
-/// The fusion of two kernels with the bodies `A` and `B`, of which the second reads as argument number `READ` of its body, at the site itself, what the first writes
-/// as argument number `WRITTEN`. `None` for kernels that have no such bodies, that sum, that go through the words of whatever their fields hold, or of which one is a Hermitian conjugate and the other is not. What is made
-/// is there as long as the process runs: make it once.
+/// The fusion of two kernels with the kernel functions `A` and `B`. The second reads, as its argument number `READ` and only at the site itself, the
+/// field that the first writes as its argument number `WRITTEN`.
 ///
-/// In half precision a field is rounded when it is written, so there the kernels are not fused.
+/// Returns `None` if the kernels do not have these kernel functions, if one of them sums or loops over the words of any object, or if only one of
+/// them is a Hermitian conjugate. The fused kernel is kept until the process ends: create it once.
+///
+/// In half precision the kernels are not fused, because a field is rounded when it is written.
 pub fn fusion<A: Body, B: Body, const WRITTEN: usize, const READ: usize>(
     first: &'static Kernel,
     second: &'static Kernel,

@@ -1,6 +1,6 @@
-//! Gauge fixing (`docs/arithmetic.md` §26): a gauge transformation G(x), of which each step turns one parity towards the largest functional, by the SU(2)
-//! subgroups (Cabibbo and Marinari 1982) and overrelaxed (Mandula and Ogilvie 1990), over links that stay what they are. The kernels are bodies; what they do
-//! in an SU(2) subgroup is in `su2.rs`.
+//! Gauge fixing (`docs/arithmetic.md` §26): relaxation of a gauge transformation G(x), while the links do not change. Each step increases the
+//! functional on one parity, in the SU(2) subgroups (Cabibbo and Marinari 1982) and with overrelaxation (Mandula and Ogilvie 1990). Kernel functions
+//! define the kernels; `su2.rs` has the operations in an SU(2) subgroup.
 
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::reduce::{PartialSums, Sum};
@@ -21,10 +21,10 @@ use crate::body::prelude::*;
 /// The kernels of the family.
 pub static KERNELS: &[&Kernel] = &[&GAUGE_RELAXED, &GAUGE_CONDITION, &GAUGE_TRANSFORMED];
 
-/// What −½ in doubled links is made up for by.
+/// The inverse of the factor −½ in doubled links.
 const UNDOUBLED: f64 = -2.0;
 
-/// Σ_μ [U_μ(x) G(x+μ)† + U_μ(x−μ)† G(x−μ)†] in the order of the legs, that of the direction of the first leg `weight` times.
+/// Σ_μ [U_μ(x) G(x+μ)† + U_μ(x−μ)† G(x−μ)†] in leg order. The direction of the first leg is multiplied by `weight`.
 #[inline(always)]
 fn sum_of_legs<S: Site>(links: Links<S>, there: Neighbours<S, ColourMatrix>, weight: S::Real) -> Matrix<S::Complex> {
     let legs = links.legs();
@@ -38,7 +38,7 @@ fn sum_of_legs<S: Site>(links: Links<S>, there: Neighbours<S, ColourMatrix>, wei
     sum.scaled(S::Real::constant(UNDOUBLED))
 }
 
-/// Of q = (cos φ, n sin φ) the quaternion of φ' with tan(φ'/2) = ω·tan(φ/2): q itself for ω = 1, and q^ω where φ is small.
+/// For q = (cos φ, n sin φ), the quaternion of φ' with tan(φ'/2) = ω·tan(φ/2). It is q itself for ω = 1, and close to q^ω for small φ.
 #[inline(always)]
 fn further<R: number::RealNumber>(Quaternion([a, x, y, z]): Quaternion<R>, omega: R) -> Quaternion<R> {
     let (one, square) = (R::constant(1.0), omega * omega);
@@ -48,8 +48,7 @@ fn further<R: number::RealNumber>(Quaternion([a, x, y, z]): Quaternion<R>, omega
     Quaternion([(-square).fma(below, above) / denominator, factor * x, factor * y, factor * z])
 }
 
-/// The gauge transformation g of each site turned, subgroup by subgroup, towards the largest Re tr g·(sum over legs of links and neighbours), `omega` times
-/// as far.
+/// g ← relaxed g: each SU(2) subgroup in turn maximises Re tr g·(sum over legs of links and neighbours), overrelaxed by `omega`.
 #[lane_kernel(family = "gauge_fixing", twin = gauge_relaxed_twin)]
 pub fn gauge_relaxed<S: Site>(
     g: Update<S, ColourMatrix>,
@@ -96,7 +95,7 @@ pub fn gauge_transformed<S: Site>(
     link.write(g.here() * link.here() * there.at(leg).adjoint());
 }
 
-/// The sum over legs at a site, in plain loops.
+/// The sum over legs at a site, for the reference implementations.
 fn plain_sum_of_legs<R: Vectors>(call: &PlainCall<'_, R>, site: usize, weight: R) -> Link<R> {
     let [weighted, ..] = directions(call.legs());
     let mut sum: Option<Link<R>> = None;
@@ -141,26 +140,26 @@ fn gauge_transformed_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
     });
 }
 
-/// What a step and a measurement read beside the transformation: at the sites of a stencil.
+/// The inputs of a step and of a measurement at the sites of a stencil, in addition to the gauge transformation there.
 pub struct Surroundings<'a, B: Launch + ?Sized, R: Vectors> {
-    /// Those sites and their neighbours.
+    /// The stencil of these sites.
     pub stencil: &'a B::Table,
-    /// The links there, periodic.
+    /// The links of these sites, periodic.
     pub links: &'a FieldOn<B, R, DoubledGauge>,
     /// The gauge transformation at the neighbours.
     pub there: &'a Matrices<B, R>,
-    /// The direction that stands first in the order of legs, across which slices lie.
+    /// The first direction in leg order. Slices are across it.
     pub direction: Direction,
-    /// What its links weigh: 1 as the others, 0 nothing.
+    /// The weight of the links in this direction: 1 like the others, or 0 to leave them out.
     pub weight: f64,
 }
 
 /// Steps of gauge fixing, on any backend.
 pub trait GaugeFixingKernels: Launch {
-    /// Turns the gauge transformation g at sites that are not neighbours towards the largest functional, ω times as far.
+    /// Updates the gauge transformation g to increase the functional, overrelaxed by ω. The sites must not be neighbours of each other.
     ///
     /// # Errors
-    /// [`BackendError::Argument`] for fields that do not match; what the backend reports; so for every function here.
+    /// [`BackendError::Argument`] if fields do not match, and errors of the backend. The same holds for every function of this trait.
     fn gauge_relaxed<R: Vectors>(
         &self,
         g: &mut Matrices<Self, R>,
@@ -173,7 +172,7 @@ pub trait GaugeFixingKernels: Launch {
         self.launch(arguments.read("there", around.there).call()?)
     }
 
-    /// Of each slice the sums of Re tr w and of |traceless anti-Hermitian part of w|², exact.
+    /// For each slice, the exact sums of Re tr w and of |traceless anti-Hermitian part of w|².
     fn gauge_condition<R: Vectors>(
         &self,
         g: &Matrices<Self, R>,
@@ -188,7 +187,7 @@ pub trait GaugeFixingKernels: Launch {
         self.reduce(arguments.read("there", around.there).call()?, Sum::Exact)
     }
 
-    /// link ← g(x) link(x) g(x+μ)†, of links in a direction.
+    /// link ← g(x) link(x) g(x+μ)†, for links in one direction.
     fn gauge_transformed<R: Vectors>(
         &self,
         link: &mut Matrices<Self, R>,

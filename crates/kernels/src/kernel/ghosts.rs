@@ -1,4 +1,5 @@
-//! What neighbouring parts of a lattice send each other. Backends launch these kernels by themselves, before one that reads neighbours.
+//! Packing and unpacking of the sites that neighbouring ranks exchange. Backends launch these kernels by themselves, before a kernel that reads
+//! neighbours.
 
 use lanefield_reference::real::Precision;
 

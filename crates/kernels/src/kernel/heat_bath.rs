@@ -1,6 +1,6 @@
-//! Heat bath and overrelaxation of links in the field of their staples (`docs/arithmetic.md` §23): by the SU(2) subgroups of Cabibbo and Marinari (1982), with
-//! the method of Kennedy and Pendleton (1985) and of Creutz (1987). The random numbers are functions of (seed, sweep, site, direction, draw). The kernels
-//! are bodies; what they do in an SU(2) subgroup is in `su2.rs`.
+//! Heat bath and overrelaxation of links in the field of their staples (`docs/arithmetic.md` §23). They act in the SU(2) subgroups of Cabibbo and
+//! Marinari (1982), by the method of Kennedy and Pendleton (1985) and that of Creutz (1987). The random numbers are functions of (seed, sweep, site,
+//! direction, draw). Kernel functions define the kernels; `su2.rs` has the operations in an SU(2) subgroup.
 
 use lanefield_reference::body::functions::{cos_sin_2pi, ln};
 use lanefield_reference::kernels::Vectors;
@@ -18,14 +18,14 @@ use crate::body::prelude::*;
 /// The kernels of the family.
 pub static KERNELS: &[&Kernel] = &[&HEAT_BATH, &OVERRELAXATION, &LINK_ENERGY];
 
-/// How often a number is tried to be drawn in a subgroup. Where none of them is taken the link stays what it is in this subgroup: whether one is taken does
-/// not depend on it, so that the distribution is the same.
+/// The maximum number of trials in a subgroup. If none is accepted, the link does not change in this subgroup. This keeps the distribution, because
+/// acceptance does not depend on the link.
 pub const ATTEMPTS: usize = 5;
 
-/// Draws of a subgroup: those of the attempts, and the last one for the direction.
+/// The number of draws in a subgroup: one for each trial, and the last for the direction.
 const DRAWS: usize = 8;
 
-/// The random quaternion h with the probability ∝ √(1 − h₀²) exp(α h₀), and whether there is one.
+/// A random quaternion h with probability ∝ √(1 − h₀²) exp(α h₀), and whether a trial was accepted.
 #[inline(always)]
 fn drawn<S: Site>(
     site: S,
@@ -60,7 +60,9 @@ fn drawn<S: Site>(
     (Quaternion([one - distance, across * cosine, across * sine, along]), taken)
 }
 
-/// A link drawn anew in the field of its staples, subgroup by subgroup. `coupling`: 2β/3. `key`: of the seed, `event`: of the sweep and the direction.
+/// Heat bath of a link in the field of its staples.
+///
+/// `coupling`: 2β/3; `key`: from the seed; `event`: from the sweep and the direction.
 #[lane_kernel(family = "heat_bath", twin = heat_bath_twin)]
 #[allow(clippy::too_many_arguments)]
 pub fn heat_bath<S: Site>(
@@ -85,7 +87,7 @@ pub fn heat_bath<S: Site>(
     link.write(su2::special_unitary::<S>(u));
 }
 
-/// A link reflected in the field of its staples, subgroup by subgroup, with the same energy.
+/// Overrelaxation of a link in the field of its staples: each SU(2) subgroup is reflected, with the same energy.
 #[lane_kernel(family = "heat_bath", twin = overrelaxation_twin)]
 pub fn overrelaxation<S: Site>(link: Update<S, ColourMatrix>, staples: Read<S, ColourMatrix>) {
     let (mut u, adjoint) = (link.here(), staples.here().adjoint());
@@ -98,7 +100,7 @@ pub fn overrelaxation<S: Site>(link: Update<S, ColourMatrix>, staples: Read<S, C
     link.write(su2::special_unitary::<S>(u));
 }
 
-/// energy = Σ Re tr U V†: of all directions together four times the sum over plaquettes of their Re tr.
+/// energy = Σ Re tr U V†; summed over directions, this is four times the sum of Re tr P over plaquettes.
 #[lane_kernel(family = "heat_bath", twin = link_energy_twin)]
 pub fn link_energy<S: Site>(link: Read<S, ColourMatrix>, staples: Read<S, ColourMatrix>, energy: ExactSum<S>) {
     // Re tr U V† = Re Σ conj(V_ij) U_ij.
@@ -128,23 +130,23 @@ fn link_energy_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
     });
 }
 
-/// What one draws a link by.
+/// The parameters of a heat bath update.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Draw {
-    /// β of Wilson's action, or what multiplies the sum of staples that is given in its place.
+    /// β of the Wilson action, or the factor of the sum of staples that is passed.
     pub beta: f64,
     /// The seed.
     pub seed: u64,
-    /// The event, below 2²⁴: another one for each sweep and direction.
+    /// The event, below 2²⁴. It must differ for each sweep and direction.
     pub event: u32,
 }
 
 /// Heat bath and overrelaxation, on any backend.
 pub trait HeatBathKernels: Launch {
-    /// Draws each link anew in the field of its staples. Sites must not be neighbours.
+    /// Draws each link from the heat bath of its staples. The sites must not be neighbours of each other.
     ///
     /// # Errors
-    /// [`BackendError::Argument`] for fields that do not match; what the backend reports; so for every function here.
+    /// [`BackendError::Argument`] if fields do not match, and errors of the backend. The same holds for every function of this trait.
     fn heat_bath<R: Vectors>(
         &self,
         link: &mut FieldOn<Self, R, ColourMatrix>,
@@ -158,7 +160,7 @@ pub trait HeatBathKernels: Launch {
         self.launch(arguments.call()?)
     }
 
-    /// Reflects each link in the field of its staples. Sites must not be neighbours.
+    /// Reflects each link in the field of its staples. The sites must not be neighbours of each other.
     fn overrelaxation<R: Vectors>(
         &self,
         link: &mut FieldOn<Self, R, ColourMatrix>,
@@ -167,7 +169,7 @@ pub trait HeatBathKernels: Launch {
         self.launch(Arguments::new(&OVERRELAXATION).write("link", link).read("staples", staples).call()?)
     }
 
-    /// Σ Re tr U V† over the sites, exact and rounded once.
+    /// The exact sum Σ Re tr U V† over the sites, rounded once.
     fn link_energy<R: Vectors>(
         &self,
         link: &FieldOn<Self, R, ColourMatrix>,

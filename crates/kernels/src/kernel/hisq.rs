@@ -1,5 +1,6 @@
-//! The hop of HISQ fermions on colour vectors, over fat and long links (`docs/arithmetic.md` §25), with what the operator does with it in one launch. The
-//! kernels are bodies; their twins are made of the plain loops in `reference/src/scalar/hisq.rs`.
+//! The hop of HISQ fermions on colour vectors, with fat and long links (`docs/arithmetic.md` §25), and kernels that combine it with the operator's
+//! other terms in one launch. Kernel functions define the kernels. Their reference implementations use the scalar reference in
+//! `reference/src/scalar/hisq.rs`.
 
 use lanefield_reference::kernels::staggered::sign;
 use lanefield_reference::scalar::hisq as plain;
@@ -13,8 +14,8 @@ use crate::body::prelude::*;
 /// The kernels of the family.
 pub static KERNELS: &[&Kernel] = &[&HISQ_FULL, &EO_HISQ, &OE_HISQ];
 
-/// The hop at a site: the sum over the legs of the fat link times the neighbour's colour vector, then of the long link times that three steps away, each with
-/// the sign of the staggered hop.
+/// The hop at a site: the sum over legs of the fat link times the neighbour's colour vector, plus the sum of the long link times the colour vector
+/// three steps away. Each term has the sign of the staggered hop.
 #[inline(always)]
 fn hisq_hop_at<S: Site>(
     links: Links<S>,
@@ -31,7 +32,7 @@ fn hisq_hop_at<S: Site>(
     sum
 }
 
-/// Steps along a leg.
+/// A displacement of `count` steps along a leg.
 fn steps(leg: Leg, count: i8) -> Displacement {
     step(Direction::ALL[leg.dimension()], if leg.is_forward() { count } else { -count })
 }
@@ -83,7 +84,7 @@ with_hop::twins! { |call| plain_hop(call), scalar:
     oe_hisq_twin = with_hop::difference;
 }
 
-/// The hop of the field psi in site order. All fields of links of a twin's call are of one configuration.
+/// The hop of the field psi in site order. All link fields of a call must belong to one configuration.
 fn plain_hop<R: Vectors>(call: &PlainCall<'_, R>) -> Vec<Complex<R>> {
     let parts = call.parts();
     let mut hop = vec![Complex::new(R::default(), R::default()); 3 * parts * call.volume()];
@@ -100,6 +101,7 @@ fn plain_hop<R: Vectors>(call: &PlainCall<'_, R>) -> Vec<Complex<R>> {
     hop
 }
 
-/// What the HISQ operator does with its hop. The hop has the doubled fat links, `long_links` are the doubled long ones of the same sites.
+/// Kernels that combine the HISQ operator's hop with its other terms. The hop uses doubled fat links; `long_links` are the doubled long links of the
+/// same sites.
 pub static WITH_HOP: with_hop::Kernels =
     with_hop::Kernels { sum: [&HISQ_FULL; 2], product: [&EO_HISQ; 2], difference: [&OE_HISQ; 2] };

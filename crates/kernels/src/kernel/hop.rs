@@ -1,4 +1,4 @@
-//! The Wilson hop (`docs/arithmetic.md` §6), of one spinor a site or of several.
+//! The Wilson hop (`docs/arithmetic.md` §6), with one or several spinors at a site.
 
 use lanefield_reference::field::{FieldError, Spinors};
 use lanefield_reference::kernels::Vectors;
@@ -20,7 +20,7 @@ use crate::backend::{BackendError, FieldOn, HopOn, Launch};
 /// The kernels of the family.
 pub static KERNELS: &[&Kernel] = &[&HOP, &HOP_DAGGER, &HOP_MANY, &HOP_MANY_DAGGER];
 
-/// Macros of kernels that begin with a hop.
+/// Build options of kernels with a hop.
 pub(super) const OPTIONS: &[BuildOption] = &[Reconstruct, Legs, PartsPerWorkItem("SPINORS_AT_ONCE")];
 
 pub(super) const OUT: KernelArgument = Field(write("out", FieldContents::Spinors, FieldSites::Target));
@@ -51,13 +51,13 @@ const fn kernel(name: &'static str, computes: &'static str, dagger: Dagger, many
     }
 }
 
-/// out = hop(in), one spinor a site.
+/// out = hop(in), one spinor at a site.
 pub static HOP: Kernel = kernel("hop", "out = hop(in)", Dagger::No, false);
-/// out = hop†(in), one spinor a site.
+/// out = hop†(in), one spinor at a site.
 pub static HOP_DAGGER: Kernel = kernel("hop_dagger", "out = hop†(in)", Dagger::Yes, false);
-/// out = hop(in), several spinors a site.
+/// out = hop(in), several spinors at a site.
 pub static HOP_MANY: Kernel = kernel("hop_many", "out = hop(in), several spinors a site", Dagger::No, true);
-/// out = hop†(in), several spinors a site.
+/// out = hop†(in), several spinors at a site.
 pub(crate) static HOP_MANY_DAGGER: Kernel =
     kernel("hop_many_dagger", "out = hop†(in), several spinors a site", Dagger::Yes, true);
 
@@ -80,7 +80,7 @@ pub(super) fn host_hop<'a, R: Vectors>(call: &HostCall<'a>) -> Result<HostHop<'a
     })
 }
 
-/// The plain hop of a call, in site order.
+/// The hop of a call by the scalar reference, in site order.
 pub(super) fn plain_hop<R: Vectors>(
     call: &HostCall<'_>,
     links: &PlainLinks<'_>,
@@ -90,7 +90,7 @@ pub(super) fn plain_hop<R: Vectors>(
 }
 
 impl<'a> PlainLinks<'a> {
-    /// The plain hop of a call with these links.
+    /// The scalar reference of the hop, with the links of a call.
     pub(super) fn wilson(&self, shape: &Shape) -> ScalarWilson<'a> {
         let format = shape.links().map(|links| links.format).unwrap_or_default();
         ScalarWilson { configuration: self.configuration, boundary: self.boundary, format, legs: shape.legs }
@@ -99,10 +99,10 @@ impl<'a> PlainLinks<'a> {
 
 /// The hop, on any backend.
 pub trait HopKernels: Launch {
-    /// out = the Wilson hop of `source`, or of its Hermitian conjugate, at the stencil's sites, of each spinor of a site.
+    /// out = the Wilson hop of `source`, or its Hermitian conjugate, at the stencil's sites, for each spinor of a site.
     ///
     /// # Errors
-    /// [`BackendError::Argument`] for fields that do not match; what the backend reports.
+    /// [`BackendError::Argument`] if fields do not match, and errors of the backend.
     fn hop<R: Vectors>(
         &self,
         out: &mut FieldOn<Self, R, Spinors>,
@@ -118,12 +118,12 @@ pub trait HopKernels: Launch {
     }
 }
 
-/// Of the kernels of a hop, of its Hermitian conjugate, and of both for several spinors a site: the one to take.
+/// Selects one of four kernels: the hop, its Hermitian conjugate, and both for several spinors at a site.
 pub(super) fn variant(kernels: [&'static Kernel; 4], spinors: Spinors, dagger: Dagger) -> &'static Kernel {
     kernels[2 * usize::from(spinors.count() != 1) + usize::from(dagger == Dagger::Yes)]
 }
 
-/// Adds what defines a hop.
+/// Adds the arguments that define a hop.
 pub(super) fn hop_arguments<'a, B: Launch + ?Sized, R: Vectors>(
     arguments: Arguments<'a, B>,
     hop: HopOn<'a, B, R>,

@@ -1,5 +1,6 @@
-//! A recorded body on plain numbers, one site at a time: no lanes, no layout, no compiler of a device. What it does is kept as a straight list of steps,
-//! each with what it gave, from which one sees where another result comes from. It is also a twin that every body has ([`Interpreted`]).
+//! An interpreter of recorded kernel functions on plain numbers, one site at a time: no lanes, no layout, no compiler of a device. It keeps a list
+//! of all steps with their results, which shows where a differing result comes from. It is also a reference implementation for every kernel function
+//! ([`Interpreted`]).
 
 use std::collections::HashMap;
 
@@ -24,8 +25,8 @@ pub enum PlainValue<R> {
     Choice(bool),
 }
 
-/// A step: an operation on results of earlier steps, which are numbered from 0 on, and what it gave. Of what a site reads the operation says where it
-/// came from, and its operands are none.
+/// A step: an operation on results of earlier steps, which are numbered from 0, and its result. If the operation reads data of the site, it names
+/// the source, and has no operands.
 #[derive(Clone, Debug)]
 #[allow(missing_docs, reason = "the names say what they are")]
 pub struct InterpretedStep<R> {
@@ -34,14 +35,14 @@ pub struct InterpretedStep<R> {
     pub value: PlainValue<R>,
 }
 
-/// What a body did at a site.
+/// What a kernel function did at a site.
 #[derive(Clone, Debug)]
 pub struct Evaluation<R> {
-    /// Every operation, in order, loops turn by turn.
+    /// Every operation, in order. A loop is unrolled.
     pub steps: Vec<InterpretedStep<R>>,
-    /// The words of each field that was written, each by the step that gave it.
+    /// For each field that was written, the steps that computed its words.
     pub written: Vec<(usize, Vec<usize>)>,
-    /// The terms of sums: argument, which of its sums, and the step that gave it.
+    /// The terms of sums: the argument, the number of its sum, and the step that computed the term.
     pub terms: Vec<(usize, usize, usize)>,
 }
 
@@ -65,11 +66,11 @@ impl<R: Copy> Evaluation<R> {
     }
 }
 
-/// What an operation gives instead of what it should: a fault, planted to see whether it is found.
+/// Returns the wrong result of an operation: a fault, planted to test whether it is detected.
 pub type Fault = fn(&Operation, Complex<f64>) -> Complex<f64>;
 
 impl<R: Real> PlainValue<R> {
-    /// As a complex number: a real one is its real part, yes is 1, and no is 0.
+    /// The result as a complex number: a real number is its real part; true is 1, and false is 0.
     pub fn to_complex(self) -> Complex<f64> {
         match self {
             Self::Complex(z) => Complex::new(z.re.to_f64(), z.im.to_f64()),
@@ -79,7 +80,7 @@ impl<R: Real> PlainValue<R> {
         }
     }
 
-    /// The result of this kind that a complex number stands for.
+    /// The result of this kind that a complex number represents.
     fn from_complex(kind: Kind, z: Complex<f64>) -> Self {
         match kind {
             Kind::Real => Self::Real(R::from_f64(z.re)),
@@ -91,7 +92,7 @@ impl<R: Real> PlainValue<R> {
     }
 }
 
-/// Does what a program says at a site, with a fault where there is to be one.
+/// Evaluates a program at a site, with an optional fault.
 pub fn evaluate<R: Vectors>(
     program: &Program<SiteLanguage>,
     inputs: AtSite<'_, '_, R>,
@@ -104,7 +105,7 @@ pub fn evaluate<R: Vectors>(
     evaluator.done
 }
 
-/// The twin that is the recording of a body itself.
+/// The reference implementation that interprets the recording of the kernel function itself.
 #[derive(Clone, Copy, Debug)]
 pub struct Interpreted;
 
@@ -114,7 +115,7 @@ impl PlainImplementation for Interpreted {
     }
 }
 
-/// Does at every site what the recording says, with a fault where there is to be one.
+/// Evaluates the recording at every site, with an optional fault.
 pub fn run_with<R: Vectors>(call: &mut PlainCall<'_, R>, fault: Option<Fault>) {
     let program = call.program();
     for site in call.sites() {
@@ -140,7 +141,7 @@ pub struct AtSite<'a, 'c, R> {
 }
 
 impl<R: Vectors> AtSite<'_, '_, R> {
-    /// The words of a component here or at a neighbour; of a field of one component a site, that one.
+    /// The words of a component at the site or at a neighbour. If the field has one component at a site, it is that one.
     fn words(&self, argument: usize, place: Where) -> Vec<Complex<R>> {
         let site = match place {
             Where::Here => self.site,
@@ -150,7 +151,7 @@ impl<R: Vectors> AtSite<'_, '_, R> {
         self.call.read(self.call.name(argument), site, self.part)
     }
 
-    /// A scalar of the call; of a real one the real part.
+    /// A scalar of the call. A real scalar is the real part.
     fn scalar(&self, argument: usize) -> Complex<R> {
         self.call.complex(self.call.name(argument))
     }
@@ -164,11 +165,11 @@ struct Evaluator<'a, 'c, R> {
     inputs: AtSite<'a, 'c, R>,
     fault: Option<Fault>,
     done: Evaluation<R>,
-    /// The step that stands for a result.
+    /// The step of each result.
     names: HashMap<Id, usize>,
-    /// What was loaded.
+    /// The words of each load.
     loads: HashMap<Id, Vec<Complex<R>>>,
-    /// The turns that are taken.
+    /// The current turn of each loop.
     turns: HashMap<Id, usize>,
 }
 

@@ -1,4 +1,5 @@
-//! The Laplacian's hop on colour vectors (`docs/arithmetic.md` §15), alone and with what the operator does with it in one launch. The kernels are bodies.
+//! The Laplacian's hop on colour vectors (`docs/arithmetic.md` §15), alone and combined with the operator's other terms in one launch. Kernel
+//! functions define them.
 
 use lanefield_reference::field::ColourVectors;
 use lanefield_reference::kernels::Vectors;
@@ -21,7 +22,7 @@ use crate::body::prelude::*;
 /// The kernels of the family.
 pub static KERNELS: &[&Kernel] = &[&LAPLACE_HOP, &LAPLACE_FULL, &EO_LAPLACE, &OE_LAPLACE];
 
-/// out = laplace_hop(in), of each colour vector.
+/// out = laplace_hop(in), for each colour vector.
 pub static LAPLACE_HOP: Kernel = Kernel {
     name: "laplace_hop",
     family: "laplace",
@@ -84,7 +85,7 @@ with_hop::twins! { |call| call.hop_of_colours(ScalarWilson::laplace_hop, "psi"),
     oe_laplace_twin = with_hop::difference;
 }
 
-/// What the operator does with its hop, which is its own Hermitian conjugate.
+/// Kernels that combine the Laplacian's hop with its other terms. The hop is its own Hermitian conjugate.
 pub static WITH_HOP: with_hop::Kernels =
     with_hop::Kernels { sum: [&LAPLACE_FULL; 2], product: [&EO_LAPLACE; 2], difference: [&OE_LAPLACE; 2] };
 
@@ -93,7 +94,7 @@ pub trait LaplaceKernels: Launch {
     /// out = laplace_hop of each colour vector of `source`, at the stencil's sites.
     ///
     /// # Errors
-    /// [`BackendError::Argument`] for fields that do not match; what the backend reports.
+    /// [`BackendError::Argument`] if fields do not match, and errors of the backend.
     fn laplace_hop<R: Vectors>(
         &self,
         out: &mut FieldOn<Self, R, ColourVectors>,

@@ -1,5 +1,5 @@
-//! What makes other links of links, site by site (`docs/arithmetic.md` §22): exponentials of traceless anti-Hermitian matrices, a step of a flow along them,
-//! and the projections to U(3) and to SU(3). The kernels are bodies.
+//! Transformations of links, site by site (`docs/arithmetic.md` §22): exponentials of traceless anti-Hermitian matrices, a step of a flow along
+//! them, and the projections to U(3) and to SU(3). Kernel functions define them.
 
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::scalar::projection::{cofactors as plain_cofactors, unitary_factor as plain_unitary_factor};
@@ -17,7 +17,7 @@ use crate::body::prelude::*;
 /// The kernels of the family.
 pub static KERNELS: &[&Kernel] = &[&FLOW_LINK, &EXPONENTIAL_TIMES, &U3_PROJECTED, &SU3_PROJECTED];
 
-/// The last power in the series of an exponential, of a quarter of its argument.
+/// The last power in the series of the exponential of z/4.
 const LAST_POWER: u32 = 24;
 
 /// 1/k!.
@@ -25,8 +25,8 @@ fn inverse_factorial(k: u32) -> f64 {
     1.0 / (1..=k).map(f64::from).product::<f64>()
 }
 
-/// exp z of a traceless anti-Hermitian matrix whose eigenvalues are at most 8 in magnitude: the series of z/4 up to the power 24, as a polynomial of second
-/// order by the theorem of Cayley and Hamilton, squared twice.
+/// exp z of a traceless anti-Hermitian matrix with eigenvalues of at most 8 in magnitude. It sums the series of z/4 up to the power 24, as a
+/// polynomial of second order by the theorem of Cayley and Hamilton, and squares the result twice.
 #[inline(always)]
 pub(crate) fn exponential<C: number::ComplexNumber>(z: Matrix<C>) -> Matrix<C> {
     let real = C::Real::constant;
@@ -54,7 +54,7 @@ pub(crate) fn exponential<C: number::ComplexNumber>(z: Matrix<C>) -> Matrix<C> {
     twice * twice
 }
 
-/// The same in plain numbers.
+/// As [`exponential`], in plain numbers.
 pub(crate) fn plain_exponential<R: Vectors>(z: &Link<R>) -> Link<R> {
     let real = R::from_f64;
     let z: Link<R> = z.map(|row| row.map(|word| real_times(real(0.25), word)));
@@ -134,7 +134,7 @@ fn exponential_times_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
     });
 }
 
-/// Turns of the iteration for the unitary factor of a matrix, and of that for a cube root.
+/// The number of iterations for the unitary factor of a matrix, and for a cube root.
 const UNITARY_TURNS: usize = 20;
 const ROOT_TURNS: usize = 6;
 
@@ -196,7 +196,7 @@ fn u3_projected_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
     call.write_matrices("out", |call, site| plain_unitary_factor(&call.matrix("v", site)));
 }
 
-/// The unitary factor of a matrix's polar decomposition, divided by the cube root of its determinant whose phase is at most π/3 in magnitude.
+/// The unitary factor of a matrix's polar decomposition, divided by the cube root of its determinant with a phase of at most π/3 in magnitude.
 #[inline(always)]
 pub(crate) fn su3_projection<S: Site>(site: S, v: Matrix<S::Complex>) -> Matrix<S::Complex> {
     let real = S::Real::constant;
@@ -260,12 +260,12 @@ fn su3_projected_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
     });
 }
 
-/// What makes other links of links, on any backend.
+/// Transformations of links, on any backend.
 pub trait LinksKernels: Launch {
     /// momenta ← a·Z + b·momenta with Z the traceless anti-Hermitian part of staples·u†, then u ← exp(momenta)·u.
     ///
     /// # Errors
-    /// [`BackendError::Argument`] for fields that do not match; what the backend reports; so for every function here.
+    /// [`BackendError::Argument`] if fields do not match, and errors of the backend. The same holds for every function of this trait.
     fn flow_link<R: Vectors>(
         &self,
         u: &mut Matrices<Self, R>,
@@ -289,13 +289,14 @@ pub trait LinksKernels: Launch {
         self.launch(arguments.scalar("a", a).scalar("b", b).call()?)
     }
 
-    /// out = the projection of v to U(3): the unitary factor of its polar decomposition. Of a singular v no number, of one that is next to singular a matrix that is not
-    /// unitary.
+    /// out = the projection of v to U(3): the unitary factor of its polar decomposition. If v is singular, the result is NaN; if v is nearly
+    /// singular, the result is not unitary.
     fn u3_projected<R: Vectors>(&self, out: &mut Matrices<Self, R>, v: &Matrices<Self, R>) -> Result<(), BackendError> {
         self.launch(Arguments::new(&U3_PROJECTED).write("out", out).read("v", v).call()?)
     }
 
-    /// out = the projection of v to SU(3): the unitary factor of its polar decomposition, less the cube root of its determinant. Of a singular v no number.
+    /// out = the projection of v to SU(3): the unitary factor of its polar decomposition, divided by the cube root of its determinant. If v is
+    /// singular, the result is NaN.
     fn su3_projected<R: Vectors>(
         &self,
         out: &mut Matrices<Self, R>,

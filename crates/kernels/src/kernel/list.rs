@@ -1,9 +1,9 @@
-//! The list of all kernels, and of their families.
+//! The list of all kernels and their families.
 
 use crate::backend::specification::Kernel;
 
-/// Lists the families, in the order of tables, each with the trait of its functions, if it has some, what a backend must do to have them, the section of
-/// `docs/arithmetic.md` that defines them, and `in C` if the reference in plain C (`crates/capi/reference`) computes them.
+/// Lists the families in the order of tables. Each entry has the trait of its functions, if it has one; the trait that a backend must implement to
+/// have them; the section of `docs/arithmetic.md` that defines them; and `in C` if the reference in plain C (`crates/capi/reference`) computes them.
 macro_rules! families {
     ($($family:ident $(: $functions:ident of $backend:ident)?, section $section:literal $(, in $plain:ident)?);+ $(;)?) => {
         /// The functions of all families, as methods of every backend.
@@ -60,7 +60,7 @@ pub fn all() -> impl Iterator<Item = &'static Kernel> {
     FAMILIES.iter().flat_map(|family| family.kernels.iter().copied())
 }
 
-/// The number of the section of `docs/arithmetic.md` that defines a kernel of the library; none of another.
+/// The number of the section of `docs/arithmetic.md` that defines a kernel of the library; `None` for other kernels.
 pub fn definition(kernel: &Kernel) -> Option<&'static str> {
     family_of(kernel).map(|family| family.section)
 }
@@ -70,29 +70,30 @@ pub fn is_in_plain_c(kernel: &Kernel) -> bool {
     family_of(kernel).is_some_and(|family| family.is_in_plain_c)
 }
 
-/// Kernels by name. With kernels of a caller, `all` and families are theirs, and the library's are there by name: `hop`, to be compared with.
+/// Kernels by name. If it has kernels of a caller, `all` and the families are those of the caller. The library's kernels can still be found by name,
+/// for example `hop` for comparison.
 #[derive(Clone, Debug, Default)]
 pub struct KernelList {
     own: Vec<&'static Kernel>,
 }
 
 impl KernelList {
-    /// The library's kernels alone.
+    /// Only the library's kernels.
     pub const LIBRARY: Self = Self { own: Vec::new() };
 
-    /// The library's kernels, and beside them others.
+    /// The library's kernels, and in addition those of a caller.
     ///
     /// # Errors
-    /// Two kernels of one name.
+    /// Two kernels have the same name.
     pub fn with(own: &[&'static Kernel]) -> Result<Self, String> {
         let mut list = Self::default();
         for &kernel in own {
             // Kernels of the library may be listed, too.
             if list.own.contains(&kernel) {
-                return Err(format!("there are two kernels of the name '{kernel}': give each a name of its own"));
+                return Err(format!("there are two kernels named '{kernel}': give each a different name"));
             }
             if all().any(|known| *known == *kernel && !std::ptr::eq(known, kernel)) {
-                return Err(format!("the library has a kernel of the name '{kernel}': give yours another name"));
+                return Err(format!("the library has a kernel named '{kernel}': give yours another name"));
             }
             list.own.push(kernel);
         }
@@ -104,17 +105,17 @@ impl KernelList {
         !self.own.is_empty()
     }
 
-    /// What `all` means: the kernels of a caller, else the library's.
+    /// The kernels that `all` stands for: those of a caller if there are any, else the library's.
     pub fn all(&self) -> impl Iterator<Item = &'static Kernel> {
         self.own.iter().copied().chain(all().filter(|_| !self.has_own()))
     }
 
-    /// Every kernel that there is a name for.
+    /// Every kernel that can be found by name.
     pub fn every(&self) -> impl Iterator<Item = &'static Kernel> {
         self.all().chain(all().filter(|kernel| self.has_own() && !self.own.contains(kernel)))
     }
 
-    /// The kernel of a name.
+    /// The kernel with this name.
     pub fn find(&self, name: &str) -> Option<&'static Kernel> {
         self.every().find(|kernel| kernel.name == name)
     }
@@ -130,10 +131,11 @@ impl KernelList {
         families
     }
 
-    /// The kernels that a word names: one kernel, all of a family, or `all`. A kernel comes before a family of the same name; `family:NAME` is the family.
+    /// The kernels that a word stands for: one kernel, all kernels of a family, or `all`. A kernel comes before a family of the same name;
+    /// `family:NAME` is the family.
     ///
     /// # Errors
-    /// The words there are.
+    /// The word is unknown; the message lists the valid ones.
     pub fn named(&self, word: &str) -> Result<Vec<&'static Kernel>, String> {
         if word == "all" {
             return Ok(self.all().collect());
@@ -189,8 +191,8 @@ mod tests {
 
     #[test]
     fn two_kernels_of_one_name_are_refused() {
-        assert!(KernelList::with(&[&MINE, &COPY_OF_MINE]).unwrap_err().contains("two kernels of the name 'mine'"));
-        assert!(KernelList::with(&[&LIKE_HOP]).unwrap_err().contains("the library has a kernel of the name 'hop'"));
+        assert!(KernelList::with(&[&MINE, &COPY_OF_MINE]).unwrap_err().contains("two kernels named 'mine'"));
+        assert!(KernelList::with(&[&LIKE_HOP]).unwrap_err().contains("the library has a kernel named 'hop'"));
         assert!(KernelList::with(&[&HOP, &MINE]).is_ok());
     }
 }

@@ -1,6 +1,6 @@
-//! Closed paths of links (`docs/arithmetic.md` §21): plaquettes, rectangles, the clover leaves of a plane, and lines of links, of which Polyakov and Wilson
-//! loops are made. Kernels read the links of each direction as a field of its own; the plane μν is that of the first two directions of the call, so that a
-//! kernel is one for all planes. The kernels are bodies.
+//! Closed paths of links (`docs/arithmetic.md` §21): plaquettes, rectangles, the clover leaves of a plane, and lines of links, from which Polyakov
+//! and Wilson loops are computed. Kernels read the links of each direction as a field of its own. The plane μν is that of the first two directions
+//! of the call, so one kernel serves all planes. Kernel functions define them.
 
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::reduce::{PartialSums, Sum};
@@ -47,7 +47,7 @@ pub fn plaquette_sum<S: Site>(
     plaquettes.add(re);
 }
 
-/// Re tr A B†, as the kernels take it.
+/// Re tr A B†, as the kernels compute it.
 fn real_trace<R: Vectors>(a: &Link<R>, b: &Link<R>) -> f64 {
     site_inner_product(&a.concat(), &b.concat()).re
 }
@@ -94,7 +94,7 @@ fn rectangle_sum_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
     });
 }
 
-/// The traceless anti-Hermitian part of a matrix, (m − m†)/2 less a third of its trace.
+/// The traceless anti-Hermitian part of a matrix: (m − m†)/2 minus a third of its trace.
 #[inline(always)]
 pub(crate) fn traceless<C: number::ComplexNumber>(m: Matrix<C>) -> Matrix<C> {
     let half = C::Real::constant(0.5);
@@ -111,7 +111,7 @@ pub(crate) fn traceless<C: number::ComplexNumber>(m: Matrix<C>) -> Matrix<C> {
     part
 }
 
-/// The same in plain numbers.
+/// As [`traceless`], in plain numbers.
 pub(crate) fn plain_traceless<R: Real>(m: &Link<R>) -> Link<R> {
     let mut part = *m;
     for row in 0..3 {
@@ -128,8 +128,9 @@ pub(crate) fn plain_traceless<R: Real>(m: &Link<R>) -> Link<R> {
     part
 }
 
-/// out = the field strength of the plane: a quarter of the traceless anti-Hermitian part of the four leaves about x, each of which begins along +μ or +ν,
-/// −μ or −ν and leads round anticlockwise.
+/// out = the field strength of the plane: a quarter of the traceless anti-Hermitian part of the sum of the four leaves about x.
+///
+/// Each leaf begins along +μ, +ν, −μ or −ν, and goes round anticlockwise.
 #[lane_kernel(family = "loops", twin = clover_leaves_twin)]
 pub fn clover_leaves<S: Site>(
     site: S,
@@ -195,7 +196,7 @@ fn clover_leaves_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
     });
 }
 
-/// The field strength of four leaves, each a product from the left.
+/// The field strength of four leaves, each a product of links from the left.
 fn plain_strength<R: Real>(leaves: [[Link<R>; 4]; 4]) -> Link<R> {
     let products =
         leaves.map(|[first, rest @ ..]| rest.iter().fold(first, |product, link| matrix_times_matrix(&product, link)));
@@ -205,8 +206,9 @@ fn plain_strength<R: Real>(leaves: [[Link<R>; 4]; 4]) -> Link<R> {
     plain_traceless(&sum.unwrap_or_default()).map(|row| row.map(|word| real_times(R::from_f64(0.25), word)))
 }
 
-/// out = the field strength of squares of two steps: as [`clover_leaves`], of lines of two links, `mu` and `nu`. `mu_up`: mu(x + 2ν); `mu_down`:
-/// mu(x − 2ν); `nu_down`: nu(x − 2ν).
+/// out = the field strength from squares of two by two steps.
+///
+/// As [`clover_leaves`], with lines of two links, `mu` and `nu`. `mu_up`: mu(x + 2ν); `mu_down`: mu(x − 2ν); `nu_down`: nu(x − 2ν).
 #[lane_kernel(family = "loops", twin = wide_clover_leaves_twin)]
 pub fn wide_clover_leaves<S: Site>(
     site: S,
@@ -297,7 +299,7 @@ fn loop_sum_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
     });
 }
 
-/// out = |x − y|² of each site, rounded, and its sum, which is exact.
+/// out = |x − y|² of each site, rounded, and its exact sum.
 #[lane_kernel(family = "loops", twin = link_distance_twin)]
 pub fn link_distance<S: Site>(
     out: Write<S, ComplexNumber>,
@@ -325,12 +327,12 @@ fn link_distance_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
     });
 }
 
-/// Closed paths of links, on any backend. Fields lie on all sites of a lattice, links of a direction each.
+/// Closed paths of links, on any backend. Fields are on all sites of a lattice; each field of links is of one direction.
 pub trait LoopsKernels: Reduce {
     /// Σ Re tr of the plaquettes of a plane. `stencil`: that of all sites.
     ///
     /// # Errors
-    /// [`BackendError::Argument`] for fields that do not match; what the backend reports; so for every function here.
+    /// [`BackendError::Argument`] if fields do not match, and errors of the backend. The same holds for every function of this trait.
     fn plaquette_sum<R: Vectors>(
         &self,
         stencil: &Self::Table,
@@ -342,7 +344,7 @@ pub trait LoopsKernels: Reduce {
         self.reduce(arguments.read("odd_mu", along_mu).read("odd_nu", along_nu).call()?, Sum::Exact)
     }
 
-    /// Σ Re tr of the rectangles of two steps along μ, by one along ν.
+    /// Σ Re tr of the rectangles of two steps along μ and one along ν.
     fn rectangle_sum<R: Vectors>(
         &self,
         stencil: &Self::Table,
@@ -368,8 +370,9 @@ pub trait LoopsKernels: Reduce {
         self.launch(arguments.read("odd_mu", along_mu).read("odd_nu", along_nu).call()?)
     }
 
-    /// out = the field strength of squares of two steps. `lines`: two links each, along μ and ν, and those of μ two steps up and down ν and of ν two steps
-    /// down ν.
+    /// out = the field strength from squares of two by two steps.
+    ///
+    /// `lines`: two links each, along μ and ν, then those of μ two steps up and down ν, and those of ν two steps down ν.
     fn wide_clover_leaves<R: Vectors>(
         &self,
         out: &mut Matrices<Self, R>,

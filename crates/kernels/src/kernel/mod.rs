@@ -1,6 +1,6 @@
-//! The kernels of the library as data: of each, all that anything else needs to know ([`Kernel`]). One file a family, with the name of its
-//! counterparts: `reference/src/kernels/`, `reference/src/scalar/`, `cl/`, `tests/`. Backends launch what is described here; `verify`, the
-//! benchmarks, the tuner and the models go through [`all`], and have no list of their own.
+//! The specifications of the library's kernels: all that other code needs to know about each ([`Kernel`]). Each family has a file with the same name
+//! here and in `reference/src/kernels/`, `reference/src/scalar/`, `cl/` and `tests/`. Backends launch kernels by these specifications. `verify`, the
+//! benchmarks, the tuner and the models go through [`all`], and have no lists of their own.
 
 #[macro_use]
 mod usual;

@@ -1,5 +1,5 @@
-//! Molecular dynamics of links (`docs/arithmetic.md` §24): momenta, which are traceless anti-Hermitian matrices P = i Σₐ ξₐ λₐ/2, and steps of both. The kernels
-//! are bodies.
+//! Molecular dynamics of links (`docs/arithmetic.md` §24): momenta, which are traceless anti-Hermitian matrices P = i Σₐ ξₐ λₐ/2, and integration
+//! steps of links and momenta. Kernel functions define them.
 
 use lanefield_reference::body::functions::{cos_sin_2pi, ln};
 use lanefield_reference::kernels::Vectors;
@@ -19,7 +19,7 @@ use crate::body::prelude::*;
 /// The kernels of the family.
 pub static KERNELS: &[&Kernel] = &[&RANDOM_MOMENTUM, &MOMENTUM_STEP, &LINK_STEP, &KINETIC_ENERGY];
 
-/// The draws of a momentum: those of a heat bath with the same key and event are others.
+/// The numbers of the draws of a momentum. They differ from those of a heat bath with the same key and event.
 const DRAWS: [f64; 2] = [1000.0, 1001.0];
 
 /// 1/√3.
@@ -154,12 +154,12 @@ fn kinetic_energy_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
     });
 }
 
-/// Momenta of links, and steps of both, on any backend.
+/// Momenta of links, and integration steps, on any backend.
 pub trait MolecularDynamicsKernels: Launch {
-    /// momentum ← a·momentum + b·new, with the new momenta of the links of a direction drawn: of a seed, and an event below 2²⁴.
+    /// momentum ← a·momentum + b·new. The new momenta, for links of one direction, are drawn from a seed and an event below 2²⁴.
     ///
     /// # Errors
-    /// [`BackendError::Argument`] for fields that do not match; what the backend reports; so for every function here.
+    /// [`BackendError::Argument`] if fields do not match, and errors of the backend. The same holds for every function of this trait.
     fn random_momentum<R: Vectors>(
         &self,
         momentum: &mut FieldOn<Self, R, ColourMatrix>,
@@ -201,7 +201,7 @@ pub trait MolecularDynamicsKernels: Launch {
         self.launch(arguments.call()?)
     }
 
-    /// −Σ tr P², the exact sum.
+    /// The exact sum −Σ tr P².
     fn kinetic_energy<R: Vectors>(&self, momentum: &FieldOn<Self, R, ColourMatrix>) -> Result<f64, BackendError>
     where
         Self: Reduce,

@@ -1,5 +1,5 @@
-//! The twin of a body: the same kernel in plain loops over sites, without layout, lanes and tables, which judges it. What a twin sees of a call is a
-//! [`PlainCall`]: lists in site order, sites by number, neighbours by coordinates.
+//! Reference implementations of kernel functions: the same kernel as loops over sites, without layout, lanes and tables. They are the standard with
+//! which the kernel is compared. They see a call as a [`PlainCall`]: lists in site order, sites by number, neighbours by coordinates.
 
 use std::sync::Arc;
 
@@ -19,17 +19,17 @@ use crate::body::program::Program;
 use crate::body::sites::SiteLanguage;
 use crate::in_precision;
 
-/// A twin of a body.
+/// A reference implementation of a kernel function.
 #[diagnostic::on_unimplemented(
     message = "the body `{Self}` has no twin",
     label = "name it: `check_kernel!(…, twin = function)`, or `#[lane_kernel(twin = function)]` on the body"
 )]
 pub trait PlainImplementation: 'static {
-    /// What the kernel is to do, at all sites.
+    /// Computes the kernel at all sites.
     fn run<R: Vectors>(call: &mut PlainCall<'_, R>);
 }
 
-/// A call as a twin sees it.
+/// A call as a reference implementation sees it.
 pub struct PlainCall<'a, R> {
     kernel: &'static Kernel,
     links: ScalarWilson<'a>,
@@ -47,25 +47,26 @@ pub struct PlainCall<'a, R> {
 struct PlainField<R> {
     name: &'static str,
     is_written: bool,
-    /// Words of a component.
+    /// The number of words of a component.
     words: usize,
     parts: usize,
     values: Vec<Complex<R>>,
 }
 
-/// Whoever asks for a field, scalar, sum, argument, site or component that the kernel does not have, or for the body of one that has none, gets a panic.
+/// All functions panic if the kernel does not have the requested field, scalar, sum, argument, site or component, or is not defined by a kernel
+/// function.
 impl<'a, R: Vectors> PlainCall<'a, R> {
     /// The numbers of the sites that the kernel writes.
     pub fn sites(&self) -> Vec<usize> {
         self.sites.clone()
     }
 
-    /// Components of a site of the target.
+    /// The number of components of a site of the target.
     pub fn parts(&self) -> usize {
         self.parts
     }
 
-    /// Does something at each component of each site that the kernel writes.
+    /// Calls `work` for each component of each site that the kernel writes.
     pub fn each(&mut self, mut work: impl FnMut(&mut Self, usize, usize)) {
         for site in self.sites() {
             for part in 0..self.parts {
@@ -74,17 +75,17 @@ impl<'a, R: Vectors> PlainCall<'a, R> {
         }
     }
 
-    /// Sites of the lattice.
+    /// The number of sites of the lattice.
     pub fn volume(&self) -> usize {
         self.extents.volume()
     }
 
-    /// Whether the kernel is a Hermitian conjugate.
+    /// Whether the kernel is the Hermitian conjugate.
     pub fn dagger(&self) -> Dagger {
         self.kernel.dagger
     }
 
-    /// The legs, in the order of the call.
+    /// The legs in the leg order of the call.
     pub fn legs(&self) -> [Leg; LEGS] {
         self.links.legs.legs()
     }
@@ -99,7 +100,7 @@ impl<'a, R: Vectors> PlainCall<'a, R> {
         self.extents.site(scalar::step(self.extents, self.coordinate(site), leg).0)
     }
 
-    /// The site at a displacement of another one, on the torus.
+    /// The site at a displacement from another one, on the torus.
     pub fn displaced(&self, site: usize, displacement: Displacement) -> usize {
         let (mut x, steps) = (self.coordinate(site), displacement.steps());
         for (d, x) in x.iter_mut().enumerate() {
@@ -108,18 +109,18 @@ impl<'a, R: Vectors> PlainCall<'a, R> {
         self.extents.site(x)
     }
 
-    /// The doubled link of a leg of a site, boundary phase included, as it is rebuilt from what is stored.
+    /// The doubled link of a leg of a site, with its boundary phase, rebuilt from the stored reals.
     pub fn link(&self, site: usize, leg: Leg) -> scalar::Link<R> {
         self.links.link(self.coordinate(site), leg)
     }
 
-    /// The Wilson hop of a field of spinors at the sites that the kernel writes, or its Hermitian conjugate: 12 words for each component of each
-    /// site of the lattice, in site order, zero elsewhere.
+    /// The Wilson hop of a field of spinors at the sites that the kernel writes, or its Hermitian conjugate. It has 12 words for each component of
+    /// each site of the lattice, in site order. The other sites are zero.
     pub fn wilson_hop(&self, name: &str, dagger: Dagger) -> Vec<Complex<R>> {
         self.links.hop(&self.field(name).values, self.target, dagger)
     }
 
-    /// A hop of plain loops of a field of colour vectors, in the same way.
+    /// As [`Self::wilson_hop`], for a hop of a field of colour vectors.
     pub fn hop_of_colours(
         &self,
         hop: impl Fn(&ScalarWilson<'a>, &[Complex<R>], usize, Sites) -> Vec<Complex<R>>,
@@ -128,12 +129,12 @@ impl<'a, R: Vectors> PlainCall<'a, R> {
         hop(&self.links, &self.field(name).values, self.parts, self.target)
     }
 
-    /// Whether the kernel has a field of that name.
+    /// Whether the kernel has a field with this name.
     pub fn has(&self, name: &str) -> bool {
         self.fields.iter().any(|field| field.name == name)
     }
 
-    /// The words of component `part` of a field at a site; of a field with one component a site, that one.
+    /// The words of component `part` of a field at a site. If the field has one component at a site, it is that one.
     pub fn read(&self, name: &str, site: usize, part: usize) -> Vec<Complex<R>> {
         let field = self.field(name);
         field.values[field.first(site, part)..][..field.words].to_vec()
@@ -145,12 +146,12 @@ impl<'a, R: Vectors> PlainCall<'a, R> {
         std::array::from_fn(|row| std::array::from_fn(|column| words[3 * row + column]))
     }
 
-    /// The colour matrix of a field at a displacement of a site.
+    /// The colour matrix of a field at a displacement from a site.
     pub(crate) fn matrix_at(&self, name: &str, site: usize, displacement: Displacement) -> scalar::Link<R> {
         self.matrix(name, self.displaced(site, displacement))
     }
 
-    /// Writes a field of colour matrices: at each site what `made` makes of it.
+    /// Writes a field of colour matrices, with `made` for the matrix of each site.
     pub(crate) fn write_matrices(&mut self, name: &str, made: impl Fn(&Self, usize) -> scalar::Link<R>) {
         self.each(|call, site, _| {
             let matrix = made(call, site);
@@ -165,38 +166,41 @@ impl<'a, R: Vectors> PlainCall<'a, R> {
         let place = self.fields.iter().position(|field| field.name == name && field.is_written).unwrap_or_else(none);
         let field = &mut self.fields[place];
         let (first, held, given) = (field.first(site, part), field.words, words.len());
-        assert!(held == given, "a component of the field {name} has {held} words, and the twin writes {given}");
+        assert!(
+            held == given,
+            "a component of the field {name} has {held} words, but the reference implementation writes {given}"
+        );
         field.values[first..][..field.words].copy_from_slice(words);
     }
 
-    /// A scalar of the call, rounded to the precision in which one computes.
+    /// A scalar of the call, rounded to the working precision.
     pub fn scalar(&self, name: &str) -> R {
         R::from_f64(self.complex_f64(name).re)
     }
 
-    /// A complex scalar of the call, the same.
+    /// A complex scalar of the call, rounded to the working precision.
     pub fn complex(&self, name: &str) -> Complex<R> {
         let Complex { re, im } = self.complex_f64(name);
         Complex::new(R::from_f64(re), R::from_f64(im))
     }
 
-    /// What component `part` of a site adds to sum number `sum` of the kernel.
+    /// Adds a term of component `part` of a site to sum number `sum` of the kernel.
     pub fn add(&mut self, sum: usize, site: usize, part: usize, term: f64) {
         self.terms[sum][site * self.parts + part] = term;
     }
 
-    /// What the kernel's body does.
+    /// The recorded program of the kernel function.
     pub fn program(&self) -> Arc<Program<SiteLanguage>> {
         let program = self.body().program(self.kernel.name, self.links.legs);
         program.unwrap_or_else(|error| panic!("{error}"))
     }
 
-    /// What argument number `argument` of the body is called.
+    /// The name of argument number `argument` of the kernel function.
     pub fn name(&self, argument: usize) -> &'static str {
         self.body().names[argument]
     }
 
-    /// The number of the first sum of argument number `argument` of the body.
+    /// The number of the first sum of argument number `argument` of the kernel function.
     pub(crate) fn first_sum(&self, argument: usize) -> usize {
         self.body().first_sum(argument)
     }
@@ -204,7 +208,7 @@ impl<'a, R: Vectors> PlainCall<'a, R> {
     fn body(&self) -> BodyKernel {
         match self.kernel.source {
             KernelSource::Body(body) => body,
-            _ => panic!("{} has no body", self.kernel),
+            _ => panic!("{} is not defined by a kernel function", self.kernel),
         }
     }
 
@@ -227,15 +231,15 @@ impl<R> PlainField<R> {
     }
 }
 
-/// Runs a twin of a kernel that sums nothing.
+/// Runs the reference implementation of a kernel without sums.
 ///
 /// # Errors
-/// None that occurs for a call that was checked.
+/// Never for a call that has been checked.
 pub fn launch_plain<T: PlainImplementation>(call: &mut HostCall<'_>, links: &PlainLinks<'_>) -> Result<(), FieldError> {
     reduce_plain::<T>(call, links, Sum::Exact).map(drop)
 }
 
-/// Runs a twin of a kernel that sums.
+/// Runs the reference implementation of a kernel with sums.
 ///
 /// # Errors
 /// None that occurs for a call that was checked.
@@ -247,7 +251,7 @@ pub fn reduce_plain<T: PlainImplementation>(
     in_precision!(call.shape().precision(), R => run::<R>(call, links, sum, T::run))
 }
 
-/// A number in another precision.
+/// Converts a number to another precision.
 fn rounded<Q: Vectors, R: Vectors>(number: Complex<Q>) -> Complex<R> {
     Complex::new(R::from_f64(number.re.to_f64()), R::from_f64(number.im.to_f64()))
 }
@@ -256,7 +260,7 @@ fn rounded<Q: Vectors, R: Vectors>(number: Complex<Q>) -> Complex<R> {
 type WrittenField<'a, R> = (&'static str, &'a mut FieldData<R>);
 
 impl<'a, R: Vectors> PlainCall<'a, R> {
-    /// A call in plain lists, and the fields that it writes.
+    /// A call with its inputs as lists, and the fields that it writes.
     pub fn of<'c>(
         call: &mut HostCall<'c>,
         links: &PlainLinks<'a>,
@@ -316,7 +320,8 @@ impl<'a, R: Vectors> PlainCall<'a, R> {
     }
 }
 
-/// Runs a twin on a call. All but the twin itself is compiled once for each precision: hence a function, and no parameter of type.
+/// Runs a reference implementation on a call. It is passed as a function and not as a type parameter, so that this code is compiled only once for
+/// each precision.
 fn run<R: Vectors>(
     call: &mut HostCall<'_>,
     links: &PlainLinks<'_>,

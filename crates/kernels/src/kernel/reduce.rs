@@ -18,7 +18,7 @@ use crate::backend::{BackendError, FieldOn, Reduce};
 /// The kernels of the family.
 pub static KERNELS: &[&Kernel] = &[&NORM2, &INNER_PRODUCTS, &SUM, &SLICE_SUMS, &PACK, &FINISH, &CG_CURVATURE];
 
-/// Most fields x of one pass of `inner_products`.
+/// The maximum number of fields x in one pass of `inner_products`.
 pub(crate) const MOST_FIELDS: usize = 4;
 
 const X: KernelArgument = Field(read("x", FieldContents::Any, FieldSites::Target));
@@ -43,7 +43,7 @@ pub static NORM2: Kernel = Kernel {
     ..BASE
 };
 
-/// ⟨x, y⟩ for several x.
+/// ⟨x, y⟩ for several fields x.
 pub static INNER_PRODUCTS: Kernel = Kernel {
     name: "inner_products",
     computes: "⟨x, y⟩ of several x",
@@ -97,7 +97,7 @@ pub static SLICE_SUMS: Kernel = Kernel {
     ..BASE
 };
 
-/// Words of a field, packed for sums in the staged form.
+/// Packs words of a field, for sums of large site objects.
 pub static PACK: Kernel = Kernel {
     name: "pack",
     computes: "words of x, packed to be summed",
@@ -107,7 +107,7 @@ pub static PACK: Kernel = Kernel {
     ..BASE
 };
 
-/// The sums of work-groups, summed.
+/// Adds the sums of work-groups.
 pub static FINISH: Kernel = Kernel {
     name: "finish",
     computes: "the sums of work-groups, summed",
@@ -116,7 +116,7 @@ pub static FINISH: Kernel = Kernel {
     ..BASE
 };
 
-/// Re⟨x, y⟩ of iterations of conjugate gradients that are queued ([`crate::backend::QueuedIterations`]).
+/// Re⟨x, y⟩ in queued iterations of conjugate gradients ([`crate::backend::QueuedIterations`]).
 pub static CG_CURVATURE: Kernel = Kernel {
     name: "cg_curvature",
     computes: "Re⟨p, A p⟩ of queued iterations",
@@ -126,7 +126,7 @@ pub static CG_CURVATURE: Kernel = Kernel {
     ..BASE
 };
 
-/// |x|² by plain loops.
+/// |x|² by the scalar reference.
 pub(super) fn plain_norm2<R: Vectors>(x: &FieldData<R>, sum: Sum) -> f64 {
     match sum {
         Sum::Exact => scalar::norm2(x.object().part_words(), &list(x)),
@@ -137,7 +137,7 @@ pub(super) fn plain_norm2<R: Vectors>(x: &FieldData<R>, sum: Sum) -> f64 {
     }
 }
 
-/// ⟨x, y⟩ by plain loops.
+/// ⟨x, y⟩ by the scalar reference.
 pub(super) fn plain_inner_product<R: Vectors>(x: &FieldData<R>, y: &FieldData<R>, sum: Sum) -> Complex<f64> {
     match sum {
         Sum::Exact => scalar::inner_product(y.object().part_words(), &list(x), &list(y)),
@@ -160,7 +160,7 @@ fn complex_tree(plan: TreePlan, terms: impl Iterator<Item = Complex<f64>>) -> Co
     Complex::new(scalar::tree_sum(plan, &re), scalar::tree_sum(plan, &im))
 }
 
-/// The sum of each word over the sites at some places, given as they lie in memory.
+/// The sum of each word over the sites at these places, which are in the order of memory.
 fn sum_at<R: Vectors>(x: &FieldData<R>, places: &[Place], sum: Sum) -> Vec<Complex<f64>> {
     let objects: Vec<_> = places.iter().map(|&place| object(x, place)).collect();
     match sum {
@@ -179,7 +179,7 @@ pub trait ReduceKernels: Reduce {
     /// |x|².
     ///
     /// # Errors
-    /// [`BackendError::Argument`] for fields that do not match; what the backend reports; so for every function here.
+    /// [`BackendError::Argument`] if fields do not match, and errors of the backend. The same holds for every function of this trait.
     fn norm2<R: Vectors, K: SiteObject>(&self, x: &FieldOn<Self, R, K>, sum: Sum) -> Result<f64, BackendError> {
         Ok(one(&self.reduce(Arguments::new(&NORM2).read("x", x).call()?, sum)?))
     }
@@ -194,7 +194,7 @@ pub trait ReduceKernels: Reduce {
         Ok(self.inner_products(&[x], y, sum)?.first().copied().unwrap_or_default())
     }
 
-    /// ⟨x, y⟩ for each x of `xs`, antilinear in x; y is read once for several of them.
+    /// ⟨x, y⟩ for each x of `xs`, antilinear in x. One pass reads y once for several of them.
     fn inner_products<R: Vectors, K: SiteObject>(
         &self,
         xs: &[&FieldOn<Self, R, K>],
@@ -210,7 +210,7 @@ pub trait ReduceKernels: Reduce {
         Ok(products)
     }
 
-    /// The sum over all sites: a number for each complex word of the site object.
+    /// The sum over all sites: one number for each complex word of the site object.
     fn sum<R: Vectors, K: SiteObject>(
         &self,
         x: &FieldOn<Self, R, K>,
@@ -222,7 +222,7 @@ pub trait ReduceKernels: Reduce {
         }
     }
 
-    /// The sum over each slice across `direction`: for each slice in order, a number for each complex word.
+    /// The sum over each slice across `direction`: for each slice in order, one number for each complex word.
     fn slice_sums<R: Vectors, K: SiteObject>(
         &self,
         x: &FieldOn<Self, R, K>,

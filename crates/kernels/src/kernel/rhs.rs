@@ -1,4 +1,4 @@
-//! Fields of several right-hand sides: vector operations with a scalar for each, and a sum of each (`docs/arithmetic.md` §7, §8).
+//! Fields with several right-hand sides: vector operations with a scalar for each, and a sum for each (`docs/arithmetic.md` §7, §8).
 
 use lanefield_reference::field::Repeated;
 use lanefield_reference::kernels::reduce::Sum;
@@ -113,7 +113,7 @@ pub(crate) static RHS_PRODUCTS: Kernel = Kernel {
     ..BASE
 };
 
-/// y ← a · x + y with the a of each right-hand side, and |y|² of each.
+/// y ← a · x + y with its own a for each right-hand side, and |y|² of each.
 pub static RHS_AXPY_NORM: Kernel = Kernel {
     name: "rhs_axpy_norm",
     computes: "y ← a·x + y, and |y|², of each right-hand side",
@@ -136,7 +136,7 @@ pub static RHS_AXPY_NORM: Kernel = Kernel {
     ..BASE
 };
 
-/// ψ ← a · p + ψ, then p ← b · p + r, with the a and b of each right-hand side.
+/// ψ ← a · p + ψ, then p ← b · p + r, with its own a and b for each right-hand side.
 pub(crate) static RHS_CG_UPDATE: Kernel = Kernel {
     name: "rhs_cg_update",
     computes: "psi ← a·p + psi, p ← b·p + r, of each right-hand side",
@@ -240,18 +240,18 @@ pub(crate) static RHS_MADD: Kernel = Kernel {
     ..BASE
 };
 
-/// Right-hand sides of a field of a call.
+/// The number of right-hand sides of a field of a call.
 fn rhs_of(shape: &Shape, name: &str) -> u64 {
     shape.field(name).map_or(0, |field| field.object.parts() / shape.rhs_parts.max(1)) as u64
 }
 
 /// Operations on several right-hand sides, on any backend.
 pub trait RhsKernels: Launch {
-    /// The right-hand sides `wanted` of `x`, in that order, where one has `rhs_parts` components.
+    /// The right-hand sides `wanted` of `x`, in that order. Each has `rhs_parts` components.
     ///
     /// # Errors
-    /// Right-hand sides that `x` has not, scalars of another number, fields that do not match; what the backend reports; so for every function
-    /// here.
+    /// A right-hand side that `x` does not have, a wrong number of scalars, or fields that do not match; errors of the backend. The same holds for
+    /// every function of this trait.
     fn take_rhs<R: Vectors, K: Repeated>(
         &self,
         x: &FieldOn<Self, R, K>,
@@ -295,7 +295,7 @@ pub trait RhsKernels: Launch {
         Ok(self.reduce(call, sum)?.round())
     }
 
-    /// y ← a · x + y with the a of each right-hand side, and |y|² of each.
+    /// y ← a · x + y with its own a for each right-hand side, and |y|² of each.
     fn rhs_axpy_norm<R: Vectors, K: Repeated>(
         &self,
         a: &[f64],
@@ -311,7 +311,7 @@ pub trait RhsKernels: Launch {
         Ok(self.reduce(arguments.rhs_parts(rhs_parts).call()?, sum)?.round())
     }
 
-    /// ψ ← a · p + ψ, then p ← b · p + r with the old p, with the a and b of each right-hand side.
+    /// ψ ← a · p + ψ, then p ← b · p + r with the old p, with its own a and b for each right-hand side.
     fn rhs_cg_update<R: Vectors, K: Repeated>(
         &self,
         psi: &mut FieldOn<Self, R, K>,
@@ -327,8 +327,8 @@ pub trait RhsKernels: Launch {
         self.launch(arguments.rhs_parts(rhs_parts).call()?)
     }
 
-    /// ⟨x_i, y_j⟩, antilinear in x, of each right-hand side i of x with each j of y: row i of the matrix after row i − 1. Each has the bits of the
-    /// inner product of the two alone. The numbers of right-hand sides may differ.
+    /// ⟨x_i, y_j⟩, antilinear in x, of each right-hand side i of x with each j of y, row by row (i). Each has the bits of the inner product of these
+    /// two right-hand sides alone. x and y may have different numbers of right-hand sides.
     fn rhs_gram<R: Vectors, K: Repeated>(
         &self,
         x: &FieldOn<Self, R, K>,
@@ -346,8 +346,9 @@ pub trait RhsKernels: Launch {
         Ok((0..n_x).flat_map(|i| (0..n_y).map(move |j| (i, j))).map(|(i, j)| sums[j * n_x + i]).collect())
     }
 
-    /// y_j ← madd(m_ij, x_i, y_j) for i = 0, 1, …, of each right-hand side j of y. `m` has row i, one number for each j, after row i − 1; each is
-    /// rounded to the field's precision. The numbers of right-hand sides may differ.
+    /// y_j ← madd(m_ij, x_i, y_j) for i = 0, 1, …, for each right-hand side j of y.
+    ///
+    /// `m` is stored row by row (i), and its numbers are rounded to the field's precision. x and y may have different numbers of right-hand sides.
     fn rhs_madd<R: Vectors, K: Repeated>(
         &self,
         m: &[Complex<f64>],

@@ -1,4 +1,4 @@
-//! Fields of the host as lists in site order, for the plain loops of `lanefield_reference::scalar`, which know no lanes.
+//! Host fields as lists in site order, for `lanefield_reference::scalar`, which does not use lanes.
 
 use lanefield_reference::field::{FieldData, FieldError};
 use lanefield_reference::kernels::Vectors;
@@ -7,7 +7,7 @@ use num_complex::Complex;
 
 use super::Shape;
 
-/// The objects of a field, in site order, those of its own sites alone.
+/// The objects of a field in site order, only of the field's own sites.
 pub(super) fn list<R: Vectors>(field: &FieldData<R>) -> Vec<Complex<R>> {
     gather(field.lattice().extents(), field.sites(), field.object().words(), &field.to_site_order())
 }
@@ -18,7 +18,7 @@ pub(super) fn put<R: Vectors>(field: &mut FieldData<R>, list: &[Complex<R>]) -> 
     field.assign(&all)
 }
 
-/// The sites of a field as they lie in memory: outer site by outer site, lane by lane.
+/// The sites of a field in the order of memory: outer site by outer site, lane by lane.
 pub(super) fn places<R: Vectors>(field: &FieldData<R>) -> impl Iterator<Item = Place> + use<R> {
     let nsimd = field.lattice().nsimd();
     (0..field.osites()).flat_map(move |osite| (0..nsimd).map(move |lane| Place { osite, lane }))
@@ -30,7 +30,7 @@ pub(super) fn object<R: Vectors>(field: &FieldData<R>, place: Place) -> Vec<Comp
     (0..words).map(|word| field.words()[(place.osite * words + word) * nsimd + place.lane]).collect()
 }
 
-/// The components of a field as they lie in memory, each of which makes a contribution of its own to norms and products.
+/// The components of a field in the order of memory. Each makes its own contribution to norms and products.
 pub(super) fn parts<R: Vectors>(field: &FieldData<R>) -> impl Iterator<Item = Vec<Complex<R>>> + '_ {
     let (parts, nsimd) = (field.osites() * field.object().parts(), field.lattice().nsimd());
     let words = field.object().part_words();
@@ -48,7 +48,7 @@ pub(super) fn of_rhs<R: Vectors>(field: &FieldData<R>, rhs: usize, shape: &Shape
     Ok(one)
 }
 
-/// Writes a field of one right-hand side into its place.
+/// Copies a field with one right-hand side into its place.
 pub(super) fn put_rhs<R: Vectors>(field: &mut FieldData<R>, rhs: usize, one: &FieldData<R>) -> Result<(), FieldError> {
     let (mut all, part) = (field.to_site_order(), one.to_site_order());
     let words = one.object().words();

@@ -1,4 +1,5 @@
-//! The naive staggered hop on colour vectors (`docs/arithmetic.md` §16), alone and with what the operator does with it in one launch. The kernels are bodies.
+//! The naive staggered hop on colour vectors (`docs/arithmetic.md` §16), alone and combined with the operator's other terms in one launch. Kernel
+//! functions define them.
 
 use lanefield_reference::field::ColourVectors;
 use lanefield_reference::kernels::Vectors;
@@ -22,7 +23,7 @@ use crate::body::prelude::*;
 /// The kernels of the family.
 pub static KERNELS: &[&Kernel] = &[&STAGGERED_HOP, &STAGGERED_FULL, &EO_STAGGERED, &OE_STAGGERED];
 
-/// out = staggered_hop(in), of each colour vector.
+/// out = staggered_hop(in), for each colour vector.
 pub static STAGGERED_HOP: Kernel = Kernel {
     name: "staggered_hop",
     family: "staggered",
@@ -99,7 +100,7 @@ with_hop::twins! { |call| call.hop_of_colours(ScalarWilson::staggered_hop, "psi"
     oe_staggered_twin = with_hop::difference;
 }
 
-/// What the operator does with its hop.
+/// Kernels that combine the staggered hop with the operator's other terms.
 pub static WITH_HOP: with_hop::Kernels =
     with_hop::Kernels { sum: [&STAGGERED_FULL; 2], product: [&EO_STAGGERED; 2], difference: [&OE_STAGGERED; 2] };
 
@@ -108,7 +109,7 @@ pub trait StaggeredKernels: Launch {
     /// out = staggered_hop of each colour vector of `source`, at the stencil's sites.
     ///
     /// # Errors
-    /// [`BackendError::Argument`] for fields that do not match; what the backend reports.
+    /// [`BackendError::Argument`] if fields do not match, and errors of the backend.
     fn staggered_hop<R: Vectors>(
         &self,
         out: &mut FieldOn<Self, R, ColourVectors>,

@@ -1,5 +1,5 @@
-//! Sums of staples (`docs/arithmetic.md` §20): what multiplies a link in the plaquettes that it is part of. Kernels read the links of each direction as a
-//! field of its own. The direction μ of the link is that of the first leg of the call, so that a kernel is one for all four. The kernels are bodies.
+//! Sums of staples (`docs/arithmetic.md` §20): the factors of a link in the plaquettes that contain it. Kernels read the links of each direction as
+//! a field of its own. The direction μ of the link is that of the first leg of the call, so one kernel serves all four. Kernel functions define them.
 
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::layout::{LEGS, LegOrder, directions};
@@ -28,8 +28,10 @@ pub(crate) fn corner((mu, to_mu): (Direction, i8), (nu, to_nu): (Direction, i8))
     Displacement::new(steps)
 }
 
-/// Σ_ν [U_ν(x) U_μ(x+ν) U_ν(x+μ)† + U_ν(x−ν)† U_μ(x−ν) U_ν(x−ν+μ)] over the three ν ≠ μ in their order, up before down. `even`: the links in the
-/// directions ν on the sites of x; `odd`: on the sites of its neighbours; `along`: those in direction μ, there.
+/// Σ_ν [U_ν(x) U_μ(x+ν) U_ν(x+μ)† + U_ν(x−ν)† U_μ(x−ν) U_ν(x−ν+μ)] over the three ν ≠ μ in their order, up before down.
+///
+/// `even`: the links in the directions ν on the sites of x. `odd`: those on the sites of its neighbours. `along`: the links in direction μ on the
+/// sites of its neighbours.
 #[inline(always)]
 pub(crate) fn staple_sum_at<S: Site>(
     legs: [Leg; LEGS],
@@ -64,7 +66,7 @@ pub fn staple_sum<S: Site>(
     staples.write(staple_sum_at(site.legs(), [a, b, c], [odd_a, odd_b, odd_c], along));
 }
 
-/// The staples of a link in plain loops: `link(site, direction, is_odd_distance)` gives the links.
+/// The staples of a link by the scalar reference. `link(site, direction, is_odd_distance)` returns the links.
 pub(crate) fn plain_staple_sum<R: Vectors>(
     call: &PlainCall<'_, R>,
     site: usize,
@@ -122,7 +124,7 @@ fn staple_up_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
     });
 }
 
-/// out ← c·a(x−ν)† x(x−ν) b(x−ν+μ) + out, with μ and ν the first two directions of the call: the other way round.
+/// out ← c·a(x−ν)† x(x−ν) b(x−ν+μ) + out, with μ and ν the first two directions of the call: as [`staple_up`], but downwards.
 #[lane_kernel(family = "staples", twin = staple_down_twin)]
 pub fn staple_down<S: Site>(
     site: S,
@@ -157,11 +159,11 @@ pub(crate) type Matrices<B, R> = FieldOn<B, R, ColourMatrix>;
 
 /// Sums of staples, on any backend.
 pub trait StaplesKernels: Launch {
-    /// staples = the sum of those of the links in direction `mu`, at the stencil's sites. `even`: the links of the four directions on the target's sites, `odd`:
-    /// on those of their neighbours; of a target with all sites the same.
+    /// staples = the sum of the staples of the links in direction `mu`, at the stencil's sites. `even`: the links of the four directions on the
+    /// target's sites. `odd`: those on the sites of their neighbours. If the target has all sites, both are the same.
     ///
     /// # Errors
-    /// [`BackendError::Argument`] for fields that do not match; what the backend reports; so for every function here.
+    /// [`BackendError::Argument`] if fields do not match, and errors of the backend. The same holds for every function of this trait.
     fn staple_sum<R: Vectors>(
         &self,
         staples: &mut Matrices<Self, R>,

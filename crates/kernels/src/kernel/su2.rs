@@ -1,9 +1,9 @@
-//! SU(2) subgroups of SU(3), as bodies use them: a quaternion q stands for the matrix q₀ + i q·σ in rows and columns i and j.
+//! SU(2) subgroups of SU(3), for kernel functions: a quaternion q stands for the matrix q₀ + i q·σ in rows and columns i and j.
 
 use crate::body::number::{ComplexNumber, RealNumber};
 use crate::body::prelude::*;
 
-/// Rows and columns of the three subgroups, in the order in which they are gone through.
+/// Rows and columns of the three subgroups, in the order in which they are used.
 pub(super) const SUBGROUPS: [[usize; 2]; 3] = [[0, 1], [0, 2], [1, 2]];
 
 /// q₀ + i q·σ.
@@ -39,8 +39,8 @@ fn element<C: ComplexNumber>(u: &Matrix<C>, v: &Matrix<C>, row: usize, column: u
     u[2].madd(v[6], u[1].madd(v[3], u[0] * v[0]))
 }
 
-/// The unit quaternion of the part of U V† in a subgroup, and its length: Re tr g U V† over the subgroup's g is 2 · length · Re tr(g q)/2 and what does not
-/// depend on g. Where the length is 0 the quaternion is 0.
+/// The unit quaternion q of the part of U V† in a subgroup, and its length. As a function of g in the subgroup, Re tr g U V† is 2 · length · Re tr(g
+/// q)/2 plus a constant. If the length is 0, the quaternion is 0.
 #[inline(always)]
 pub(super) fn projected<S: Site>(
     u: Matrix<S::Complex>,
@@ -62,7 +62,7 @@ pub(super) fn projected<S: Site>(
     (Quaternion([q[0] * inverse, q[1] * inverse, q[2] * inverse, q[3] * inverse]), length)
 }
 
-/// g · u where `choice`, else u.
+/// g · u if `choice` is true, else u.
 #[inline(always)]
 pub(super) fn times_where<S: Site>(
     choice: S::Choice,
@@ -98,8 +98,8 @@ fn crossed<C: ComplexNumber>(first: [C; 3], second: [C; 3], k: usize, l: usize) 
     (-first[l]).madd(second[k], first[k] * second[l]).conj()
 }
 
-/// A matrix made special unitary again: its first row normalised, its second one made orthogonal to that and normalised, the third the conjugate of their
-/// cross product.
+/// The matrix made special unitary again: normalises the first row, orthogonalises the second to it and normalises it, and replaces the third by the
+/// conjugate of their cross product.
 #[inline(always)]
 pub(super) fn special_unitary<S: Site>(u: Matrix<S::Complex>) -> Matrix<S::Complex> {
     let first = normalised([u.0[0], u.0[1], u.0[2]]);

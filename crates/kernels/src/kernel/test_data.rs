@@ -1,5 +1,5 @@
-//! Inputs of tests: numbers that are cheap to make and hard on arithmetic. Every one is a function of (seed, site, word) alone, drawn
-//! from the counter-based generator, so that a case can be repeated alone and on any layout.
+//! Inputs of tests: numbers that are cheap to compute and hard on arithmetic. Each is a function of (seed, site, word) alone, drawn from the
+//! counter-based generator, so that a case can be repeated on its own and on any layout.
 
 use std::fmt;
 
@@ -13,34 +13,34 @@ use num_complex::Complex;
 use rayon::prelude::*;
 use serde::Serialize;
 
-/// What kind of numbers.
+/// The kind of numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Numbers {
-    /// Of either sign, 1/8 to 2 in magnitude, all bits of the mantissa random.
+    /// Of either sign, 1/8 to 2 in magnitude. All bits of the mantissa are random.
     Ordinary,
-    /// Exponents over half the range of the precision, so that a product of two neither overflows nor vanishes.
+    /// Exponents over half the range of the precision, so that the product of two neither overflows nor vanishes.
     Wide,
-    /// From the smallest subnormal number to just above the normal ones.
+    /// From the smallest subnormal number to just above the least normal ones.
     Tiny,
-    /// Ordinary, but at one site in 32 a quarter of them ±0, ±∞, NaN, subnormal, the largest, or the smallest normal ones.
+    /// Ordinary numbers, but at one site in 32 a quarter of them are ±0, ±∞, NaN, subnormal, the largest, or the smallest normal numbers.
     Special,
 }
 
 lanefield_reference::named!(Numbers: Ordinary = "ordinary", Wide = "wide", Tiny = "tiny", Special = "special");
 
-/// What kind of links.
+/// The kind of links.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Links {
     /// Random SU(3) matrices.
     Hot,
-    /// Matrices that are not unitary, of these numbers.
+    /// Matrices of these numbers, which are not unitary.
     Arbitrary(Numbers),
 }
 
 impl Links {
-    /// The link formats that can stand for such links.
+    /// The link formats that can store such links.
     pub fn formats(self) -> &'static [LinkFormat] {
         match self {
             Self::Hot => &LinkFormat::ALL,
@@ -58,7 +58,7 @@ impl fmt::Display for Links {
     }
 }
 
-/// What differs between the precisions: powers of two, and the edges of the range.
+/// Constants of a precision: powers of two, and the limits of its range.
 struct Range {
     /// Half of the largest exponent, roughly.
     half_exponent: u64,
@@ -103,7 +103,7 @@ fn range<R: Real>() -> &'static Range {
     if R::BITS == 64 { &F64_RANGE } else { &F32_RANGE }
 }
 
-/// A number with the sign, the mantissa and, of `exponents` from `least` on, the exponent that `entropy` says.
+/// A number whose sign, mantissa and exponent come from `entropy`. There are `exponents` possible exponents, beginning with `least`.
 fn number(entropy: u64, least: i64, exponents: u64) -> f64 {
     const SIGN_AND_MANTISSA: u64 = 1 << 63 | ((1 << 52) - 1);
     // The eleven bits between sign and mantissa choose the exponent.
@@ -128,28 +128,28 @@ fn one<R: Real>(numbers: Numbers, entropy: u64) -> f64 {
     }
 }
 
-/// Words of one field; the word that decides whether a site is special is beyond those of any field.
+/// The number of words reserved for a field. The word that decides whether a site is special is beyond those of any field.
 const WORDS_A_FIELD: u32 = 256;
 
-/// A source of test data.
+/// A generator of test data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TestData {
     seed: u64,
 }
 
 impl TestData {
-    /// Data of a seed.
+    /// The generator with a seed.
     pub fn new(seed: u64) -> Self {
         Self { seed }
     }
 
-    /// Data of case number `case` of a seed: independent of those of all others.
+    /// The generator for case number `case` of a seed. It is independent of those of all other cases.
     pub fn of_case(seed: u64, case: u64) -> Self {
         let [low, high, _, _] = bits(seed, Stream::TestData, case, u32::MAX);
         Self { seed: u64::from(high) << 32 | u64::from(low) }
     }
 
-    /// Writes one site of the field number `field`.
+    /// Writes one site of field number `field`.
     fn site<R: Real>(&self, numbers: Numbers, field: u32, site: u64, words: &mut [Complex<R>]) {
         let draw = |word| bits(self.seed, Stream::TestData, site, field * WORDS_A_FIELD + word);
         let special = numbers == Numbers::Special && draw(WORDS_A_FIELD - 1)[0].is_multiple_of(32);
@@ -161,10 +161,10 @@ impl TestData {
         }
     }
 
-    /// Field number `field` of objects of fewer than 256 words; its value at a site depends on neither layout nor `sites`.
+    /// Field number `field`, with objects of fewer than 256 words. Its value at a site depends neither on the layout nor on `sites`.
     ///
     /// # Errors
-    /// As [`Field::zeros`].
+    /// Those of [`Field::zeros`].
     pub fn field<R: Real, K: SiteObject>(
         &self,
         lattice: Lattice,
@@ -182,7 +182,7 @@ impl TestData {
     /// Spinor field number `field`.
     ///
     /// # Errors
-    /// As [`Field::zeros`].
+    /// Those of [`Field::zeros`].
     pub fn spinor<R: Real>(
         &self,
         lattice: Lattice,
@@ -196,7 +196,7 @@ impl TestData {
     /// A configuration of arbitrary links that are numbers of `R`, or a hot one.
     ///
     /// # Errors
-    /// None that occurs: the number of links is right.
+    /// Never: the number of links is right.
     pub fn configuration<R: Real>(&self, extents: Extents, links: Links) -> Result<Configuration, GaugeError> {
         let numbers = match links {
             Links::Hot => return Ok(Configuration::hot(extents, self.seed)),
@@ -217,17 +217,17 @@ impl TestData {
         Configuration::new(extents, words)
     }
 
-    /// A scalar of a vector operation.
+    /// A scalar for a vector operation.
     pub fn scalar<R: Real>(&self, numbers: Numbers, number: u32) -> f64 {
         let [low, high, _, _] = bits(self.seed, Stream::TestData, u64::MAX, number);
         one::<R>(numbers, u64::from(high) << 32 | u64::from(low))
     }
 }
 
-/// The number of the field that links are drawn as; spinor fields have smaller ones.
+/// The field number with which links are drawn. Those of spinor fields are smaller.
 const LINKS: u32 = 1 << 16;
 
-/// A number of half the exponent.
+/// A number with half the exponent.
 fn root_of_magnitude<R: Real>(value: R) -> f64 {
     value.to_f64().abs().sqrt().copysign(value.to_f64())
 }

@@ -1,4 +1,4 @@
-//! What twins of bodies are written with: `use super::twin::*` here, `use lanefield::twin::*` elsewhere.
+//! Everything that is needed to write a reference implementation: `use super::twin::*` here, `use lanefield::twin::*` elsewhere.
 
 pub use lanefield_reference::kernels::Vectors;
 pub use lanefield_reference::scalar::functions::{cos_sin, exp, log, sqrt};

@@ -1,5 +1,5 @@
-//! Twisted mass fermions (`docs/arithmetic.md` §17): a spinor times a + i·b·γ5, alone and together with a Wilson hop. The kernels are bodies; their
-//! twins are made of the plain loops in `reference/src/scalar/twisted_mass.rs`.
+//! Twisted mass fermions (`docs/arithmetic.md` §17): a spinor times a + i·b·γ5, alone and combined with a Wilson hop. Kernel functions define the
+//! kernels. Their reference implementations use the scalar reference in `reference/src/scalar/twisted_mass.rs`.
 
 use lanefield_reference::field::Spinors;
 use lanefield_reference::kernels::Vectors;
@@ -90,20 +90,20 @@ fn difference<R: Vectors>(a: Complex<R>, x: &[Complex<R>], hop: &[Complex<R>]) -
     scalar::twist(a, x).into_iter().zip(hop).map(|(x, hop)| x - hop).collect()
 }
 
-/// What the operator does with its hop, in which a number a stands for a.re + i·a.im·γ5. In f32 and f64 it has the bits of the hop, stored, and of
-/// [`TWISTED_MASS_APPLY`], which in a sum is not rounded by itself.
+/// Kernels that combine the hop with the operator's other terms. A number a stands for a.re + i·a.im·γ5. In f32 and f64 they have the bits of
+/// storing the hop, followed by [`TWISTED_MASS_APPLY`]; in a sum, its result is not rounded by itself.
 pub static WITH_HOP: with_hop::Kernels = with_hop::Kernels {
     sum: [&TWISTED_MASS_FULL, &TWISTED_MASS_FULL_DAGGER],
     product: [&EO_TWISTED_MASS, &EO_TWISTED_MASS_DAGGER],
     difference: [&OE_TWISTED_MASS, &OE_TWISTED_MASS_DAGGER],
 };
 
-/// What twisted mass fermions are made of, on any backend. A number a stands for a.re + i·a.im·γ5.
+/// Kernels of twisted mass fermions, on any backend. A number a stands for a.re + i·a.im·γ5.
 pub trait TwistedMassKernels: Launch {
-    /// out = a·x, of each spinor of a site.
+    /// out = a·x, for each spinor of a site.
     ///
     /// # Errors
-    /// [`BackendError::Argument`] for fields that do not match; what the backend reports.
+    /// [`BackendError::Argument`] if fields do not match, and errors of the backend.
     fn twisted_mass_apply<R: Vectors>(
         &self,
         out: &mut FieldOn<Self, R, Spinors>,

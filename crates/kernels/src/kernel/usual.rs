@@ -1,11 +1,11 @@
-//! What specifications of kernels have in common.
+//! Defaults and macros for specifications of kernels.
 
 use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::real::Precision;
 
 use crate::backend::specification::{Ceiling, Geometry, HostFunction, Kernel, KernelSource, Shape, Work};
 
-/// A function of the host that launches a kernel, in the precision `$Real` of the call.
+/// The CPU function of a kernel, for the precision `$Real` of the call.
 macro_rules! launch {
     ($Real:ident, |$call:ident $(, $links:pat_param)?| $work:expr) => {
         $crate::backend::specification::HostFunction::Launch(|$call $(, $links)?| {
@@ -14,7 +14,7 @@ macro_rules! launch {
     };
 }
 
-/// The same of plain loops that sum.
+/// The scalar reference of a kernel that sums.
 macro_rules! plain_sum {
     ($Real:ident, |$call:ident, $sum:ident| $work:expr) => {
         $crate::backend::specification::HostFunction::Reduce(|$call, _, $sum| {
@@ -23,7 +23,7 @@ macro_rules! plain_sum {
     };
 }
 
-/// The same of a kernel that sums.
+/// The CPU function of a kernel that sums.
 macro_rules! reduce {
     ($Real:ident, |$call:ident, $sum:ident| $work:expr) => {
         $crate::backend::specification::HostFunction::Reduce(|$call, $sum| {
@@ -32,7 +32,7 @@ macro_rules! reduce {
     };
 }
 
-/// What most kernels have in common: an operation on two fields, tuned with others of its kind.
+/// Default fields: a vector operation on two fields, which shares its tuning with others of its kind.
 pub(super) const USUAL: Kernel = Kernel {
     name: "",
     family: "",
@@ -51,7 +51,7 @@ pub(super) const USUAL: Kernel = Kernel {
     plain: HostFunction::None,
 };
 
-/// Work of a kernel that reads or writes each of its fields once. `flops`: operations on a real component.
+/// The work of a kernel that reads or writes each of its fields once. `flops`: operations on a real component.
 pub(super) fn moved(shape: &Shape, flops: u64) -> Work {
     Work { flops: flops * shape.components(), bytes: shape.field_bytes() }
 }

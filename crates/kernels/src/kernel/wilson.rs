@@ -1,4 +1,5 @@
-//! What the Wilson operator does with its hop, in one launch (`docs/arithmetic.md` §9). The kernels are bodies; the hop alone is in `hop.rs`.
+//! Kernels that combine the Wilson hop with the operator's other terms in one launch (`docs/arithmetic.md` §9). Kernel functions define them; the hop
+//! alone is in `hop.rs`.
 
 use lanefield_reference::field::Spinors;
 use lanefield_reference::kernels::Vectors;
@@ -12,7 +13,7 @@ use crate::body::prelude::*;
 pub static KERNELS: &[&Kernel] =
     &[&WILSON_FULL, &WILSON_FULL_DAGGER, &EO_WILSON, &EO_WILSON_DAGGER, &OE_WILSON, &OE_WILSON_DAGGER];
 
-/// The Wilson hop of ψ at the site, or its Hermitian conjugate, as the call is.
+/// The Wilson hop of ψ at the site, or its Hermitian conjugate, according to the call.
 #[inline(always)]
 pub(super) fn wilson_hop<S: Site>(site: S, links: Links<S>, psi: Neighbours<S, Spinors>) -> Spinor<S::Complex> {
     let (dagger, mut sum) = (site.dagger(), Spinor::empty_sum());
@@ -60,7 +61,7 @@ with_hop::twins! { |call| call.wilson_hop("psi", call.dagger()), scalar:
     oe_wilson_twin = with_hop::difference;
 }
 
-/// What the Wilson operator does with its hop.
+/// Kernels that combine the Wilson hop with the operator's other terms.
 pub static WITH_HOP: with_hop::Kernels = with_hop::Kernels {
     sum: [&WILSON_FULL, &WILSON_FULL_DAGGER],
     product: [&EO_WILSON, &EO_WILSON_DAGGER],

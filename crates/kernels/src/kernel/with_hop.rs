@@ -1,5 +1,6 @@
-//! A hop, and what an operator does with it at the same site, in one launch: `docs/arithmetic.md` §9, §15 to §17 and §25. In f32 and f64 the results have the
-//! bits of the steps one after the other: nothing that a step stores is rounded in between. The kernels are bodies, each with its hop's family.
+//! Kernels that compute a hop and combine it with another term of an operator at the same site, in one launch: `docs/arithmetic.md` §9, §15 to §17
+//! and §25. In f32 and f64 the results have the bits of separate launches, because storing a field does not round it. Kernel functions define them,
+//! each in the family of its hop.
 
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::real::Precision;
@@ -9,10 +10,10 @@ use num_complex::Complex;
 use super::Kernel;
 use super::plain::PlainCall;
 
-/// What is done with a hop.
+/// How a hop is combined.
 #[derive(Clone, Copy, Debug)]
 pub enum WithHop<'a, F, N = f64> {
-    /// a·x + hop, in which a·x is not rounded by itself.
+    /// a·x + hop; a·x is not rounded by itself.
     Sum(N, &'a F),
     /// a·hop.
     Product(N),
@@ -20,12 +21,12 @@ pub enum WithHop<'a, F, N = f64> {
     Difference(N, &'a F),
 }
 
-/// Whether one launch has the bits of its steps in precision `R`: in half precision what a step stores is rounded in between.
+/// Whether a combined launch has the bits of separate ones in precision `R`. In half precision it does not, because storing a field rounds it.
 pub const fn has_bits_of_steps<R: Vectors>() -> bool {
     !matches!(R::PRECISION, Precision::Half)
 }
 
-/// The kernels that do something with a hop, each with that of the Hermitian conjugate.
+/// The kernels that combine a hop with another term, each with that of the Hermitian conjugate.
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs, reason = "they are those of `WithHop`")]
 pub struct Kernels {
@@ -34,8 +35,8 @@ pub struct Kernels {
     pub difference: [&'static Kernel; 2],
 }
 
-/// The twin of such a kernel, whose hop is given in site order over the whole lattice: `made` makes a component of the result of that of x, which is empty
-/// where the kernel has none, and that of the hop.
+/// The reference implementation of such a kernel. The hop is passed in site order over the whole lattice. `made` computes a component of the result
+/// from those of x and of the hop; that of x is empty if the kernel has no x.
 pub(super) fn twin<R: Vectors>(
     call: &mut PlainCall<'_, R>,
     hop: &[Complex<R>],
@@ -50,7 +51,7 @@ pub(super) fn twin<R: Vectors>(
     });
 }
 
-/// The twins of kernels of a family, by what each makes of the number a, x and the hop.
+/// The reference implementations of the kernels of a family, by the function that combines the number a, x and the hop.
 macro_rules! twins {
     (|$call:ident| $hop:expr, $number:ident: $($twin:ident = $made:expr;)+) => {$(
         fn $twin<R: Vectors>($call: &mut PlainCall<'_, R>) {

@@ -1,4 +1,4 @@
-//! What a kernel's wavefronts touch of each of its arrays, leg by leg: counted over the groups of a sample, which is the whole launch where that is
+//! The accesses of a kernel's wavefronts to each of its arrays, leg by leg: counted over a sample of work-groups, or over the whole launch if it is
 //! small.
 
 use lanefield_reference::layout::Leg;
@@ -8,25 +8,25 @@ use crate::model::{Array, Counts, Instruction, Item, Launched, count};
 
 const MOST_GROUPS: usize = 64;
 
-/// What wavefronts touch of one array for one leg, or of an array that no leg names.
+/// The accesses of wavefronts to one array for one leg, or to an array that is not read along legs.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct ArrayCounts {
     pub array: Array,
-    /// The leg, as `+x`; none for arrays that are read at the site.
+    /// The leg, such as `+x`; `None` for arrays that are read at the site itself.
     pub leg: Option<String>,
     pub store: bool,
     pub accesses_a_work_item: usize,
     pub widest: usize,
     pub wavefronts: u64,
-    /// Lines that a wavefront touches, each counted once, on average.
+    /// Average number of distinct lines that a wavefront touches.
     pub lines_a_wavefront: f64,
-    /// Share of the wavefronts' work-items that read another lane than their own.
+    /// Fraction of the wavefronts' work-items that read a lane other than their own.
     pub other_lanes: f64,
     pub sector_efficiency: f64,
     pub counts: Counts,
 }
 
-/// Counts a launch in wavefronts of `wavefront` work-items and lines of `line` bytes.
+/// Counts the accesses of a launch, with wavefronts of `wavefront` work-items and lines of `line` bytes.
 pub fn kernel_arrays(launched: &Launched, wavefront: usize, line: u64) -> Vec<ArrayCounts> {
     let (of_parts, of_sites) = launched.groups();
     let groups = of_parts * of_sites;
@@ -44,7 +44,7 @@ pub fn kernel_arrays(launched: &Launched, wavefront: usize, line: u64) -> Vec<Ar
     rows.iter().map(|(key, instructions)| row(launched, *key, instructions, &waves, line)).collect()
 }
 
-/// What is counted together: an array, the leg, and whether it is stored to. Tables are the same for all legs.
+/// The key by which accesses are counted: array, leg, and whether it is a store. Tables are the same for all legs.
 type Key = (Array, Option<Leg>, bool);
 
 fn key_of(instruction: &Instruction) -> Key {

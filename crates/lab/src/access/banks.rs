@@ -1,9 +1,9 @@
-//! Local memory in banks, and the rows of two-dimensional arrays: conflicts, padding, pitch.
+//! Local memory in banks, and the rows of two-dimensional arrays: bank conflicts, padding, pitch.
 //!
-//! Banks are 4 bytes wide, and word w lies in bank w mod `banks`. A pass delivers one word of each bank; the same word to several work-items in one
-//! pass is free. An access is served in parts of `banks` work-items for 4 bytes, of half as many for 8 and a quarter for 16, so that no
-//! part asks for more than all banks hold (32 banks: a warp of 32 at once, in halves, in quarters; a wavefront of 64 in twice as many parts). Smaller
-//! elements go as the words that they lie in.
+//! Banks are 4 bytes wide, and word w is in bank w mod `banks`. One pass delivers one word from each bank; delivering the same word to several
+//! work-items is free. An access is split so that no part asks for more than all banks hold. A part is `banks` work-items for 4 bytes, half of that
+//! for 8 bytes and a quarter for 16. (With 32 banks, a warp of 32 is served whole, in halves or in quarters; a wavefront of 64 needs twice as many
+//! parts.) Smaller elements count as the words that contain them.
 
 use serde::Serialize;
 
@@ -16,11 +16,11 @@ pub struct BankPasses {
     pub banks: u64,
     pub passes: u64,
     pub least: u64,
-    /// Distinct words that the worst bank is asked for at once: 1 without conflicts, n for an n-way conflict.
+    /// The largest number of distinct words that one bank must deliver at once: 1 without conflicts, n for an n-way conflict.
     pub ways: u64,
 }
 
-/// Passes of an access in `banks` banks, at least one bank.
+/// The passes of an access in `banks` banks, at least one.
 pub fn bank_passes(access: &WaveAccess, banks: u64) -> BankPasses {
     let banks = banks.max(1);
     let words_each = access.bytes.div_ceil(BANK_BYTES).max(1);
@@ -34,14 +34,14 @@ pub fn bank_passes(access: &WaveAccess, banks: u64) -> BankPasses {
         passes += worst;
         ways = ways.max(worst);
     }
-    // An element of more words than there are banks takes a pass for each round of them.
+    // An element with more words than there are banks takes several passes.
     let least = access.addresses.len().div_ceil(at_once) as u64 * words_each.div_ceil(banks);
     BankPasses { banks, passes, least, ways }
 }
 
-/// Elements to add to each row of a local array of `width` elements of `element` bytes, so that work-items that each take one element of a
-/// column, at most `work_items` of them, meet no conflict: the fewest, 0 where rows are well as they are. Where no padding helps (an element fills all
-/// banks), 0.
+/// The smallest padding of each row of a local array with `width` elements of `element` bytes, in elements, for which a column is read without
+/// conflicts: one element by each of at most `work_items` work-items. It is 0 if no padding is needed, and if none helps because an element fills
+/// all banks.
 pub fn row_padding(width: u64, element: u64, work_items: u64, banks: u64) -> u64 {
     let free = |padding: &u64| {
         let passes = bank_passes(&WaveAccess::strided((width + padding) * element, element, work_items), banks);
@@ -50,8 +50,8 @@ pub fn row_padding(width: u64, element: u64, work_items: u64, banks: u64) -> u64
     (0..=banks).find(free).unwrap_or(0)
 }
 
-/// The next row pitch, in elements, at which every row of an array `base + x + pitch·y` begins where a wavefront's contiguous bytes may begin:
-/// the least multiple of `wavefront` elements that is at least `width`.
+/// The smallest row pitch, in elements, that keeps every row of an array `base + x + pitch·y` aligned for the contiguous bytes of a wavefront: the
+/// least multiple of `wavefront` elements that is at least `width`.
 pub fn row_pitch(width: u64, wavefront: u64) -> u64 {
     width.next_multiple_of(wavefront.max(1))
 }

@@ -1,6 +1,5 @@
-//! Good and bad orders of iteration over an array of structures, by name: those of the notes on GPU memory in Grid
-//! (`skills/gpu-memory-performance.md`). A site has twelve words of 16 bytes, complex numbers in f64, each with one lane or with four; wavefronts
-//! have 64 work-items.
+//! Good and bad orders of iteration over an array of structures, by name, from Grid's notes on GPU memory (`skills/gpu-memory-performance.md`). A
+//! site has twelve words of 16 bytes, complex numbers in f64, each with one lane or with four; wavefronts have 64 work-items.
 
 use super::pattern::{Index, Pattern};
 
@@ -58,7 +57,7 @@ impl Example {
     pub const WORDS: u64 = 12;
     const SITES: u64 = 64;
 
-    /// The one called `name`; blanks count as hyphens.
+    /// The example with this name; spaces count as hyphens.
     pub fn named(name: &str) -> Option<Self> {
         let name = name.trim().replace(' ', "-");
         EXAMPLES.into_iter().find(|example| example.name == name)

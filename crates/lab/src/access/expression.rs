@@ -1,4 +1,4 @@
-//! Addresses as written by hand. The grammar:
+//! Addresses as expressions of the user. The grammar:
 //!
 //! ```text
 //! sum     = product { ("+" | "-") product }
@@ -7,7 +7,7 @@
 //! name    = "lane" | "site" | "word" | "item" | "group"
 //! ```
 //!
-//! Numbers are whole, `/` rounds towards zero, and both `/` and `%` ask for a divisor that is not 0.
+//! Numbers are integers, `/` rounds towards zero, and `/` and `%` need a divisor that is not 0.
 
 use std::fmt;
 use std::str::FromStr;
@@ -17,7 +17,7 @@ use thiserror::Error;
 
 const NAMES: [&str; 5] = ["lane", "site", "word", "item", "group"];
 
-/// What the names stand for, in the order lane, site, word, item (the number of the work-item in its group), group.
+/// The values of the names, in the order lane, site, word, item (the number of the work-item in its group), group.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Names(pub [i64; 5]);
 
@@ -28,10 +28,10 @@ impl fmt::Display for Names {
     }
 }
 
-/// Why text is no expression, or has no value. Messages are fragments.
+/// Why a text is not an expression, or has no value. Messages are fragments.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum ExpressionError {
-    #[error("'{text}' is no address: {reason}")]
+    #[error("invalid address '{text}': {reason}")]
     Syntax { text: String, reason: String },
     #[error("an address of {length} bytes is too long: at most {MOST_BYTES}")]
     Long { length: usize },
@@ -40,7 +40,7 @@ pub enum ExpressionError {
 }
 
 const DIVISION: &str = "divides by zero";
-const OVERFLOW: &str = "leaves the whole numbers of 64 bits";
+const OVERFLOW: &str = "overflows 64-bit integers";
 
 #[derive(Clone, Debug)]
 pub struct Expression {
@@ -55,17 +55,17 @@ enum Node {
     Two(Operator, Box<Node>, Box<Node>),
 }
 
-/// `None` where the result does not exist.
+/// `None` if the result does not exist.
 type Operator = fn(i64, i64) -> Option<i64>;
 
-/// Operators from those that bind least.
+/// Operators in groups of ascending precedence.
 const OPERATORS: [&[(char, Operator)]; 2] = [
     &[('+', i64::checked_add), ('-', i64::checked_sub)],
     &[('*', i64::checked_mul), ('/', i64::checked_div), ('%', i64::checked_rem)],
 ];
 
 const MOST_DEPTH: usize = 64;
-/// Bytes of a text at most: a long sum is as deep as it has terms.
+/// The largest length of a text in bytes: a sum is a tree as deep as its number of terms.
 const MOST_BYTES: usize = 1000;
 
 impl Expression {
@@ -130,7 +130,7 @@ impl Parser<'_> {
         self.wrong(format!("at character {at}, expected {expected}, and found {found}"))
     }
 
-    /// What operators of these ranks connect, from the left.
+    /// Parses operands that are connected by operators of these ranks, from left to right.
     fn binary(&mut self, ranks: &[&[(char, Operator)]]) -> Result<Node, ExpressionError> {
         let [operators, higher @ ..] = ranks else { return self.factor() };
         let mut left = self.binary(higher)?;
@@ -146,7 +146,7 @@ impl Parser<'_> {
     fn factor(&mut self) -> Result<Node, ExpressionError> {
         self.depth += 1;
         if self.depth > MOST_DEPTH {
-            return Err(self.wrong(format!("more than {MOST_DEPTH} parentheses and signs lie in each other")));
+            return Err(self.wrong(format!("parentheses and signs are nested more than {MOST_DEPTH} deep")));
         }
         let node = match self.peek() {
             Some('(') => {
@@ -169,7 +169,7 @@ impl Parser<'_> {
             }
             Some(first) if first.is_alphabetic() => {
                 let name = self.take_while(|c| c.is_alphanumeric() || c == '_');
-                let unknown = || self.wrong(format!("'{name}' is no name; use lane, site, word, item or group"));
+                let unknown = || self.wrong(format!("unknown name '{name}': expected lane, site, word, item or group"));
                 Node::Name(NAMES.iter().position(|known| *known == name).ok_or_else(unknown)?)
             }
             _ => return Err(self.unlike("a whole number, a name or '('")),
@@ -209,7 +209,7 @@ mod tests {
             ("16*lane +", "at character 10, expected a whole number, a name or '(', and found the end"),
             ("16*(lane", "expected ')', and found the end"),
             ("2 lane", "at character 3, expected an operator or the end, and found 'l'"),
-            ("16*lain", "'lain' is no name; use lane, site, word, item or group"),
+            ("16*lain", "unknown name 'lain': expected lane, site, word, item or group"),
             ("", "the end"),
             ("99999999999999999999", "64 bits"),
             (&"(".repeat(100), "more than 64"),

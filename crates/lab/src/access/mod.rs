@@ -1,5 +1,5 @@
-//! Which lines and sectors of memory the work-items of a wavefront touch at once, counted from their addresses. The addresses are those of a small
-//! expression, or those of the kernels of this library (`crate::model`).
+//! The lines and sectors of memory that the work-items of a wavefront touch together, computed from their addresses. The addresses come from a
+//! small expression, or from the kernels of this library (`crate::model`).
 
 mod arrays;
 mod banks;

@@ -1,4 +1,4 @@
-//! An address for each lane, outer site and word, and the map from work-items to these: what wavefronts then touch.
+//! An address for each lane, outer site and word, a mapping of work-items to these, and the memory that wavefronts touch as a result.
 
 use lanefield::reference::ensure;
 use serde::Serialize;
@@ -10,7 +10,7 @@ use crate::model::{Counts, WaveAccess, count};
 
 const MOST: u64 = 1 << 22;
 
-/// An index of a pattern, in the order of [`Names`]. Those that are not the fastest follow it in this order.
+/// An index of a pattern, in the order of [`Names`]. After the fastest index, the others follow in this order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Index {
@@ -28,10 +28,10 @@ pub enum PatternError {
     #[error("the address {value} of lane {}, site {}, word {} is below 0: add a base", .names.0[0], .names.0[1], .names.0[2])]
     Negative { value: i64, names: Names },
     #[error(
-        "a pattern of {lanes} lanes, {sites} sites, {words} words and {groups} groups: give 1 to {MOST} accesses in all"
+        "a pattern of {lanes} lanes, {sites} sites, {words} words and {groups} groups: expected 1 to {MOST} accesses in all"
     )]
     Extent { lanes: u64, sites: u64, words: u64, groups: u64 },
-    #[error("{what} of {value}: give 1 to {most}")]
+    #[error("{what} of {value}: expected 1 to {most}")]
     Size { what: &'static str, value: u64, most: u64 },
     #[error("{0} cannot be both the fastest index of the work-items and serial in each of them")]
     Serial(Index),
@@ -47,9 +47,9 @@ pub struct Pattern {
     pub sites: u64,
     pub words: u64,
     pub groups: u64,
-    /// The index in which neighbouring work-items differ; the others follow in the order lane, site, word.
+    /// The index in which neighbouring work-items differ. The others follow in the order lane, site, word.
     pub fast: Index,
-    /// The indices through which each work-item goes by itself, one access after the other, instead of being spread over work-items.
+    /// The indices over which each work-item loops, one access after the other, instead of being spread over work-items.
     pub serial: Vec<Index>,
     pub wavefront: u64,
 }
@@ -62,9 +62,9 @@ pub struct PatternReport {
     pub sector_efficiency: f64,
     pub all: Counts,
     pub first: Counts,
-    /// Elements whose address is no multiple of their size: hardware splits such accesses, or refuses them.
+    /// Number of elements whose address is not a multiple of their size: hardware splits such accesses, or does not support them.
     pub misaligned: u64,
-    /// The first access of the first wavefront, were the array in local memory of 32 and of 64 banks.
+    /// The first access of the first wavefront, if the array were in local memory with 32 or 64 banks.
     pub banks: Vec<BankPasses>,
 }
 
@@ -87,7 +87,7 @@ impl Pattern {
         if self.serial.contains(&self.fast) { Err(PatternError::Serial(self.fast)) } else { Ok(()) }
     }
 
-    /// The accesses of all wavefronts, group by group: of each wavefront one after the other.
+    /// The accesses of all wavefronts, group by group, with all accesses of a wavefront together.
     pub fn accesses(&self) -> Result<Vec<WaveAccess>, PatternError> {
         self.check()?;
         let order = std::iter::once(self.fast).chain(Index::ALL.into_iter().filter(|&index| index != self.fast));
@@ -107,7 +107,7 @@ impl Pattern {
         Ok(accesses)
     }
 
-    /// Of the indices across work-items, with the number of the item, and of the serial ones, with that of the step.
+    /// From the indices across work-items with the number of the item, and the serial ones with that of the step.
     fn address_of(&self, numbers: [(&[Index], u64); 2], group: u64) -> Result<u64, PatternError> {
         let mut names = Names([0, 0, 0, numbers[0].1 as i64, group as i64]);
         for (indices, mut rest) in numbers {

@@ -1,4 +1,4 @@
-//! Bandwidths of an OpenCL device's memory: the kernels of `cl/peak.cl`, in device time.
+//! Bandwidths of an OpenCL device's memory, measured with the kernels of `cl/peak.cl` in device time.
 
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -12,41 +12,41 @@ use crate::sources;
 use crate::spread::median;
 
 const CPU_BYTES: usize = 256 << 20;
-/// Bytes of one buffer on a GPU, where its memory allows.
+/// The size of one buffer on a GPU, if its memory allows.
 const GPU_BYTES: usize = 1 << 30;
-/// Buffers are whole numbers of this: the widest element.
+/// Buffer sizes are multiples of this, the widest element.
 const GRAIN: usize = 64;
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Walk {
-    /// The whole launch steps over the buffer: groups are next to each other at any time.
+    /// The whole launch strides over the buffer: at any time, groups work next to each other.
     Stride,
-    /// Each group has a piece of the buffer to itself.
+    /// Each group works on its own piece of the buffer.
     Chunk,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Shape {
-    /// Bytes of an access: 4, 8, 16 or 64.
+    /// Bytes per access: 4, 8, 16 or 64.
     pub element_bytes: usize,
-    /// Elements that a work-item asks for before it looks at any.
+    /// Number of elements that a work-item loads before it uses any.
     pub at_once: usize,
     pub group: usize,
-    /// Groups for each compute unit; none: as many as it takes for each work-item to come `at_once` elements far.
+    /// Groups per compute unit; `None` for as many as are needed if each work-item handles `at_once` elements.
     pub groups_a_unit: Option<usize>,
     pub walk: Walk,
-    /// Whether loads and stores carry hints that they need no place in the caches.
+    /// Whether loads and stores have hints not to use the caches.
     pub past_caches: bool,
 }
 
 impl Shape {
-    /// One 16-byte element a work-item: the plainest kernel there is.
+    /// One 16-byte element per work-item: the simplest kernel.
     pub const PLAIN: Self =
         Self { element_bytes: 16, at_once: 1, group: 256, groups_a_unit: None, walk: Walk::Stride, past_caches: false };
 
-    /// What the program is built with; of shapes in which a work-item has one element alone, any number at once will do. Without the size
-    /// of its groups a kernel is built for 256 work-items at most by NVIDIA's driver.
+    /// The build options. If a work-item has a single element, any `AT_ONCE` will do. Without the group size, NVIDIA's driver builds a kernel for
+    /// at most 256 work-items.
     pub(crate) fn options(&self) -> String {
         let Self { element_bytes, at_once, past_caches, group, .. } = *self;
         let hints = if past_caches { " -DPAST_CACHES" } else { "" };
@@ -54,7 +54,7 @@ impl Shape {
         format!("-DELEMENT_BYTES={element_bytes} -DAT_ONCE={}{hints}{size}", if at_once == 1 { 8 } else { at_once })
     }
 
-    /// Groups of a launch over `elements` on so many compute units, and elements of each group's piece (0: the launch strides).
+    /// The number of groups in a launch over `elements` on `units` compute units, and the elements of each group's piece (0 if the launch strides).
     fn groups(&self, units: usize, elements: usize) -> (usize, usize) {
         let groups = match self.groups_a_unit {
             Some(groups) => (units * groups).clamp(1, elements.div_ceil(self.group).max(1)),
@@ -87,14 +87,14 @@ impl fmt::Display for Shape {
 pub struct DeviceStreams<'c> {
     context: &'c Context,
     operation: Operation,
-    /// The first is written to, or read where nothing is written; the others are read.
+    /// The first is written, or read if nothing is written; the others are read.
     pub buffers: Vec<Buffer>,
     sink: Buffer,
     bytes: usize,
 }
 
 impl<'c> DeviceStreams<'c> {
-    /// Buffers of at least `bytes` bytes each. Their bits are random: on zeros no wire toggles, and some devices compress them.
+    /// Creates buffers of at least `bytes` bytes each. Their bits are random, because zeros toggle no wires, and some devices compress them.
     pub fn new(context: &'c Context, operation: Operation, bytes: usize) -> Result<Self, BackendError> {
         let bytes = bytes.max(1).next_multiple_of(GRAIN);
         let make = |number: usize| random_words(context, bytes, (number * (bytes / 4)) as u32);
@@ -107,7 +107,7 @@ impl<'c> DeviceStreams<'c> {
         self.operation.buffers() * self.bytes
     }
 
-    /// Seconds of a run. Groups of a shape that the device does not take are as large as it does.
+    /// Runs it once and returns the seconds. If the device does not support the group size, groups are as large as it allows.
     pub fn run(&self, shape: &Shape) -> Result<f64, BackendError> {
         let shape = &Shape { group: self.context.info().group_of(shape.group), ..*shape };
         let elements = self.bytes / shape.element_bytes;
@@ -124,14 +124,15 @@ impl<'c> DeviceStreams<'c> {
         Ok(self.context.launch_timed(&program, &self.operation.kernel(), launch, &arguments)?)
     }
 
-    /// Seconds of several runs, after one that is not counted.
+    /// Seconds of several runs, after a warm-up run.
     pub fn times(&self, shape: &Shape, runs: usize) -> Result<Vec<f64>, BackendError> {
         self.run(shape)?;
         (0..runs.max(1)).map(|_| self.run(shape)).collect()
     }
 }
 
-/// A buffer of signed f32 from 1 to 2, words `first` and up of a sequence that looks random: all bits but the exponents' toggle.
+/// A buffer of f32 of either sign with magnitudes from 1 to 2: words `first` and up of a pseudo-random sequence. All bits but those of the
+/// exponents toggle.
 pub fn random_words(context: &Context, bytes: usize, first: u32) -> Result<Buffer, BackendError> {
     let words = bytes / 4;
     let buffer = context.allocate(bytes, "source of a bandwidth measurement")?;
@@ -143,15 +144,15 @@ pub fn random_words(context: &Context, bytes: usize, first: u32) -> Result<Buffe
     Ok(buffer)
 }
 
-/// Bandwidth of a device's memory, in bytes a second of device time, on buffers larger than the caches where there is room, in the best of a few ways, after
-/// so long a warm-up.
+/// Bandwidth of a device's memory in bytes per second of device time, the best of a few shapes, after a warm-up of this length. Buffers are larger
+/// than the caches if there is room.
 pub(crate) fn device_bandwidth(
     context: &Context,
     operation: Operation,
     warm_up: Duration,
 ) -> Result<f64, BackendError> {
     let streams = DeviceStreams::new(context, operation, usual_bytes(context))?;
-    // The first run may build.
+    // The first run may build programs.
     streams.run(&Shape::PLAIN)?;
     let start = Instant::now();
     while start.elapsed() < warm_up {
@@ -160,12 +161,12 @@ pub(crate) fn device_bandwidth(
     Ok(streams.bytes_moved() as f64 / best_time(&streams)?)
 }
 
-/// Seconds of device time of an operation on buffers of so many bytes, in the best of a few ways.
+/// Seconds of device time of an operation on buffers of this size, the best of a few shapes.
 pub(crate) fn device_time(context: &Context, operation: Operation, bytes: usize) -> Result<f64, BackendError> {
     best_time(&DeviceStreams::new(context, operation, bytes)?)
 }
 
-/// The plainest way must work; a device may be too small for another.
+/// The simplest shape must work; the device may be too small for another.
 fn best_time(streams: &DeviceStreams<'_>) -> Result<f64, BackendError> {
     let mut best = median(streams.times(&Shape::PLAIN, RUNS)?);
     let is_cpu = streams.context.info().kind == DeviceKind::Cpu;
@@ -175,8 +176,8 @@ fn best_time(streams: &DeviceStreams<'_>) -> Result<f64, BackendError> {
     Ok(best)
 }
 
-/// A few ways for an operation, the plainest first. A compiler for CPUs puts work-items into vectors where there is one element each; with loops it does
-/// not, and goes through each group's memory item by item, so that there one work-item has all of a group's.
+/// A few shapes for an operation, the simplest first. A CPU compiler vectorises across work-items if each has one element. With loops it does not,
+/// and goes through each group's memory item by item; there one work-item has all of a group's memory.
 pub(crate) fn device_ways(operation: Operation, is_cpu: bool) -> Vec<Shape> {
     let plain = Shape::PLAIN;
     if is_cpu {
@@ -191,7 +192,7 @@ pub(crate) fn device_ways(operation: Operation, is_cpu: bool) -> Vec<Shape> {
     std::iter::once(plain).chain([None, Some(4), Some(8), Some(16), Some(32)].map(of_groups)).collect()
 }
 
-/// Bytes that are larger than the caches, where the device has room.
+/// A buffer size larger than the caches, if the device has room.
 fn usual_bytes(context: &Context) -> usize {
     let info = context.info();
     let wanted = if info.kind == DeviceKind::Cpu { CPU_BYTES } else { GPU_BYTES };

@@ -1,4 +1,4 @@
-//! Bandwidths of the host's memory, by the threads of the present rayon pool, in wall time. Counterpart: `cl/peak.cl`.
+//! Bandwidths of the host's memory, measured with the threads of the current rayon pool in wall time. Counterpart: `cl/peak.cl`.
 
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -12,18 +12,18 @@ use rayon::prelude::*;
 use super::{Operation, RUNS, TRIAD_FACTOR, random_word};
 use crate::spread::median;
 
-/// Words of a cache line; every piece of a buffer is a whole number of lines.
+/// Words per cache line; every piece of a buffer is a whole number of lines.
 const LINE: usize = 8;
 const HOST_BYTES: usize = 256 << 20;
-/// Words that a thread reads at least.
+/// The smallest number of words that a thread reads.
 const LEAST_TASK: usize = (64 << 10) / size_of::<u64>();
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Way {
     Plain,
-    /// Loads, and lines that lie so many bytes ahead are asked for: processors that fetch too little by themselves then read faster.
+    /// Loads, with a prefetch of lines this many bytes ahead: processors that prefetch too little themselves then read faster.
     Ahead(usize),
-    /// Stores past the caches, which then need not fetch what is overwritten.
+    /// Stores that bypass the caches, which then need not fetch the lines that are overwritten.
     PastCaches,
 }
 
@@ -46,17 +46,17 @@ impl fmt::Display for Way {
     }
 }
 
-/// An operation on buffers of random numbers, which the threads that work on them have touched first. All functions are to be called in the pool
-/// whose threads are measured.
+/// An operation on buffers of random numbers, which the threads that work on them touched first. Call all functions in the pool whose threads are
+/// to be measured.
 pub struct HostStreams {
     operation: Operation,
-    /// The first is written to, or read where nothing is written; the others are read.
+    /// The first is written, or read if nothing is written; the others are read.
     buffers: Vec<Field<f64, ComplexNumber>>,
     bytes: usize,
 }
 
 impl HostStreams {
-    /// Buffers of at least `bytes` bytes each.
+    /// Creates buffers of at least `bytes` bytes each.
     pub fn new(operation: Operation, bytes: usize) -> Result<Self, BackendError> {
         let buffers: Vec<_> =
             (0..operation.buffers()).map(|number| host_source(bytes, number)).collect::<Result<_, _>>()?;
@@ -86,7 +86,8 @@ impl HostStreams {
                     Way::Ahead(_) => read::<4096>,
                     Way::Plain | Way::PastCaches => read::<0>,
                 };
-                // Tasks smaller than a thread's share, so that no thread waits long for another; what is less than a task is read before another thread wakes.
+                // Tasks are smaller than a thread's share, so that no thread waits long for another. Less than a task is read before another thread
+                // would wake.
                 let a_task = words.len().div_ceil(8 * threads).next_multiple_of(LINE).max(LEAST_TASK);
                 let all: u64 = words.par_chunks(a_task).map(read).reduce(|| 0, |a, b| a ^ b);
                 std::hint::black_box(all);
@@ -110,14 +111,14 @@ impl HostStreams {
         seconds
     }
 
-    /// Seconds of several runs, after one that is not counted.
+    /// Seconds of several runs, after a warm-up run.
     pub fn times(&mut self, way: Way, runs: usize) -> Vec<f64> {
         self.run(way);
         (0..runs.max(1)).map(|_| self.run(way)).collect()
     }
 }
 
-/// Bandwidth of the host's memory with the threads of the present rayon pool, in bytes a second, after so long a warm-up.
+/// Bandwidth of the host's memory with the threads of the current rayon pool, in bytes per second, after a warm-up of this length.
 pub(crate) fn host_bandwidth(operation: Operation, warm_up: Duration) -> Result<f64, BackendError> {
     let mut streams = HostStreams::new(operation, HOST_BYTES)?;
     let start = Instant::now();
@@ -127,7 +128,7 @@ pub(crate) fn host_bandwidth(operation: Operation, warm_up: Duration) -> Result<
     Ok((operation.buffers() * HOST_BYTES) as f64 / best_time(&mut streams))
 }
 
-/// Seconds that these threads take for an operation on buffers of so many bytes, in the best of the ways.
+/// Seconds that these threads take for an operation on buffers of this size, the best of the ways.
 pub(crate) fn host_time(operation: Operation, bytes: usize) -> Result<f64, BackendError> {
     Ok(best_time(&mut HostStreams::new(operation, bytes)?))
 }
@@ -137,8 +138,8 @@ fn best_time(streams: &mut HostStreams) -> f64 {
     times.fold(f64::INFINITY, f64::min)
 }
 
-/// Memory as fields have it (on huge pages where the system gives them), of at least so many bytes, touched by the threads that will use
-/// it, and random: part `number` of a sequence.
+/// Random memory of at least `bytes` bytes, allocated like that of fields (on huge pages if the system provides them) and touched by the threads
+/// that will use it: part `number` of a sequence.
 fn host_source(bytes: usize, number: usize) -> Result<Field<f64, ComplexNumber>, BackendError> {
     let sites = bytes.max(1).next_multiple_of(size_of::<[u64; LINE]>()) / size_of::<[f64; 2]>();
     let options = LatticeOptions {
@@ -159,8 +160,8 @@ fn host_source(bytes: usize, number: usize) -> Result<Field<f64, ComplexNumber>,
     Ok(source)
 }
 
-/// Reads four cache lines at a time, each with its own accumulators: nothing waits for anything but memory. Lines that lie `AHEAD` bytes
-/// ahead are asked for, if that is not 0: processors that fetch too little by themselves then read faster.
+/// Reads four cache lines at a time, each with its own accumulators, so that it waits only for memory. Prefetches lines `AHEAD` bytes ahead unless
+/// that is 0: processors that prefetch too little themselves then read faster.
 fn read<const AHEAD: usize>(chunk: &[u64]) -> u64 {
     const LINES: usize = 32;
     let (blocks, _) = chunk.as_chunks::<LINES>();
@@ -177,14 +178,14 @@ fn read<const AHEAD: usize>(chunk: &[u64]) -> u64 {
 #[cfg(target_arch = "x86_64")]
 fn prefetch(line: &u64) {
     use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-    // SAFETY: a hint about a valid address; it changes nothing that can be seen.
+    // SAFETY: a hint about a valid address; it has no visible effect.
     unsafe { _mm_prefetch::<_MM_HINT_T0>((&raw const *line).cast()) };
 }
 
 #[cfg(not(target_arch = "x86_64"))]
 fn prefetch(_: &u64) {}
 
-/// out ← what `line` says of each line of eight words.
+/// Writes to out the result of `line` for each line of eight words.
 #[inline(always)]
 fn store_lines<const PAST_CACHES: bool>(out: &mut [u64], line: impl Fn(usize) -> [u64; LINE]) {
     let (lines, _) = out.as_chunks_mut::<LINE>();
@@ -210,7 +211,7 @@ fn copy<const PAST_CACHES: bool>(out: &mut [u64], from: &[u64]) {
     store_lines::<PAST_CACHES>(out, |number| from[number]);
 }
 
-/// out ← x + s · y of the f32 in them, fused.
+/// out ← x + s · y for the f32 in them, with fused multiply-adds.
 fn triad<const PAST_CACHES: bool>(out: &mut [u64], x: &[u64], y: &[u64]) {
     let ((x, _), (y, _)) = (x.as_chunks::<LINE>(), y.as_chunks::<LINE>());
     store_lines::<PAST_CACHES>(out, |number| {
@@ -235,7 +236,7 @@ fn store_past_caches(out: &mut [u64; LINE], line: [u64; LINE]) {
     *out = line;
 }
 
-/// Orders stores past the caches before all that follows.
+/// Orders stores that bypass the caches before everything that follows.
 fn fence() {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: no operands.

@@ -1,6 +1,6 @@
-//! The ceilings of kernels that stream their fields, measured on buffers larger than the caches. Copy: bytes read plus bytes written, over
-//! the time of a copy. Read, write: bytes over the time to read or write them. Triad: two streams read, one written. The median of several
-//! runs, and the best of a few ways. `peak/` tries more ways.
+//! The bandwidth ceilings of kernels that stream their fields, measured on buffers larger than the caches. Copy: bytes read plus bytes written,
+//! divided by the time of a copy. Read, write: bytes divided by the time to read or write them. Triad: two streams read, one written. Each is the
+//! median of several runs, for the best of a few ways. `peak/` tries more ways.
 
 mod device;
 mod host;
@@ -13,7 +13,7 @@ pub use host::{HostStreams, Way};
 pub(crate) use host::{host_bandwidth, host_time};
 
 const RUNS: usize = 9;
-/// s of the triad; no power of two, so that it is a multiplication.
+/// The factor s of the triad; not a power of two, so that it needs a multiplication.
 const TRIAD_FACTOR: f32 = 0.4;
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
@@ -22,7 +22,7 @@ pub enum Operation {
     Read,
     Write,
     Copy,
-    /// Two are read, and x + s · y is written to a third.
+    /// Reads two buffers x and y, and writes x + s · y to a third.
     Triad,
 }
 lanefield_reference::named!(Operation: Read = "read", Write = "write", Copy = "copy", Triad = "triad");
@@ -32,7 +32,7 @@ impl Operation {
         format!("{self}_stream")
     }
 
-    /// Buffers that take part: every byte of each is moved once.
+    /// Number of buffers, of which every byte is moved once.
     pub fn buffers(self) -> usize {
         match self {
             Self::Read | Self::Write => 1,
@@ -42,7 +42,8 @@ impl Operation {
     }
 }
 
-/// Word `place` of a sequence that looks random: a signed f32 from 1 to 2, so that every bit but the exponents' toggles. Counterpart: `cl/peak.cl`.
+/// Word `place` of a pseudo-random sequence: an f32 of either sign with magnitude 1 to 2, so that every bit but those of the exponent toggles.
+/// Counterpart: `cl/peak.cl`.
 pub fn random_word(place: u32) -> u32 {
     let mut hash = place.wrapping_mul(2_654_435_761);
     hash ^= hash >> 15;

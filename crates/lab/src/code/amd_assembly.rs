@@ -1,5 +1,5 @@
-//! The assembly that LLVM's AMDGPU backend writes: instructions of each kernel, the numbers in the comments behind it, and the metadata at the
-//! end, whose form is that of code objects (LLVM, "User Guide for AMDGPU Backend", Code Object V3 and later Metadata).
+//! The assembly from LLVM's AMDGPU backend: the instructions of each kernel, the numbers in the comments after it, and the metadata at the end.
+//! Their form is that of code objects (LLVM, "User Guide for AMDGPU Backend", Code Object V3 and later Metadata).
 
 use std::collections::HashMap;
 
@@ -34,7 +34,7 @@ pub(super) fn kernels(assembly: &str, target: &str, compiler: &str) -> Vec<CodeF
     metadata(assembly).into_iter().filter_map(of_name).collect()
 }
 
-/// From the label of a function to the next one: its instructions, and what is said of it in comments.
+/// From the label of a function to the next one: its instructions, and the comments on it.
 fn code_of<'a>(assembly: &'a str, name: &str) -> Option<&'a str> {
     let label = format!("\n{name}:");
     let start = assembly.find(&label)? + label.len();
@@ -44,7 +44,7 @@ fn code_of<'a>(assembly: &'a str, name: &str) -> Option<&'a str> {
 }
 
 fn comment(code: &str, what: &str) -> Option<usize> {
-    // The last one: that of the kernel, behind its code.
+    // The last one is that of the kernel, after its code.
     let values = code.lines().rev().filter_map(|line| line.strip_prefix("; ")?.strip_prefix(what));
     let mut words = values.filter_map(|value| value.trim_start_matches([' ', ':', '=']).split_whitespace().next());
     words.find_map(|word| word.parse().ok())
@@ -59,8 +59,8 @@ fn counts(code: &str) -> InstructionCounts {
     counts
 }
 
-/// The keys and values of each kernel of `amdhsa.kernels`: a list whose items begin with `  - .` and go on with four blanks. What is deeper
-/// belongs to arguments.
+/// The keys and values of each kernel of `amdhsa.kernels`: a list whose items start with `  - .` and continue with an indent of four. Deeper lines
+/// belong to arguments.
 fn metadata(assembly: &str) -> Vec<HashMap<&str, &str>> {
     let text = assembly.split_once("amdhsa.kernels:").map_or("", |(_, text)| text);
     let mut kernels: Vec<HashMap<&str, &str>> = Vec::new();

@@ -1,8 +1,8 @@
-//! What the instructions of AMD's GPUs are, by their mnemonics: those of GCN and CDNA (`global_load_dwordx4`), and of RDNA3 (`global_load_b128`).
+//! Classification of the instructions of AMD's GPUs by their mnemonics, for GCN and CDNA (`global_load_dwordx4`) and RDNA3 (`global_load_b128`).
 
 use super::facts::InstructionCounts;
 
-/// Counts one line of assembly: an instruction, or, on RDNA3, two that are issued together.
+/// Counts one line of assembly: an instruction, or two that are issued together on RDNA3.
 pub(super) fn count(line: &str, counts: &mut InstructionCounts) {
     for instruction in line.split("::") {
         if let Some(mnemonic) = instruction.split_whitespace().next() {
@@ -21,7 +21,7 @@ fn count_one(mnemonic: &str, counts: &mut InstructionCounts) {
             let accesses = if store { &mut counts.global_stores } else { &mut counts.global_loads };
             *accesses.entry(width).or_default() += 1;
         }),
-        // Without images and descriptors of its own, a compute kernel has private memory alone behind a buffer.
+        // A compute kernel without images and descriptors of its own uses buffer instructions only for private memory.
         "buffer" | "scratch" => count_access(operation, |_, store| {
             *if store { &mut counts.private_stores } else { &mut counts.private_loads } += 1;
         }),
@@ -33,10 +33,10 @@ fn count_one(mnemonic: &str, counts: &mut InstructionCounts) {
     }
 }
 
-/// The width in bytes, and whether it is a store; nothing else (cache control, say) is an access.
+/// Calls `count` with the width in bytes, and whether it is a store. Other instructions, such as cache control, are not accesses.
 fn count_access(operation: &str, count: impl FnOnce(usize, bool)) {
     let (kind, width) = operation.split_once('_').unwrap_or((operation, ""));
-    // global_load_short_d16_hi and its like.
+    // global_load_short_d16_hi and similar instructions.
     let width = width.split('_').find(|part| *part != "d16").unwrap_or("");
     let bytes = match width {
         "ubyte" | "sbyte" | "byte" | "u8" | "i8" | "b8" => 1,

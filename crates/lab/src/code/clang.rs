@@ -1,5 +1,5 @@
-//! Kernels compiled for AMD's GPUs by clang, without a GPU, a driver or ROCm. What AMD's device library would define is in
-//! `cl/offline_amd.clh`, which is read before a kernel's source.
+//! Kernels compiled for AMD's GPUs by clang, without a GPU, a driver or ROCm. `cl/offline_amd.clh`, which precedes a kernel's source, defines what
+//! AMD's device library would define.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -11,11 +11,11 @@ use super::amd_assembly::kernels;
 use super::facts::CodeFacts;
 use crate::sources::expand;
 
-/// Names under which clang is looked for, in this order. Those that know AMD's GPUs from CDNA2 on.
+/// The names of clang to look for, in this order: versions that support AMD's GPUs from CDNA2 on.
 const NAMES: [&str; 8] =
     ["clang-15", "clang-16", "clang-17", "clang-18", "clang-19", "clang-20", "clang", "/opt/rocm/llvm/bin/clang"];
 
-/// The variable that names another one.
+/// The environment variable that names another clang.
 const VARIABLE: &str = "LANEFIELD_CLANG";
 
 #[derive(Clone, Debug)]
@@ -50,7 +50,7 @@ pub enum ClangError {
 }
 
 impl Clang {
-    /// The one that `LANEFIELD_CLANG` names, else the first of clang-15 to clang-20, and clang.
+    /// Finds clang: the one in `LANEFIELD_CLANG`, else the first of clang-15 to clang-20, then clang.
     pub fn find() -> Result<Self, ClangError> {
         match std::env::var_os(VARIABLE).filter(|value| !value.is_empty()) {
             Some(program) => Self::at(Path::new(&program)),
@@ -61,7 +61,7 @@ impl Clang {
         }
     }
 
-    /// The one at a path, or of a name that the search path has.
+    /// Uses the clang at this path, or with this name on the search path.
     pub fn at(program: &Path) -> Result<Self, ClangError> {
         let output = Command::new(program).arg("--version").stderr(Stdio::null()).output();
         let version = output.ok().filter(|output| output.status.success()).and_then(|output| {
@@ -86,10 +86,10 @@ impl Clang {
         Ok(facts.swap_remove(0))
     }
 
-    /// The facts of each of `wanted`, in this order, of an OpenCL C source that is compiled once. Options for other compilers are an error of the
-    /// caller.
+    /// The facts of each of the `wanted` kernels, in this order, from an OpenCL C source that is compiled once. Options that are specific to other
+    /// compilers are an error of the caller.
     ///
-    /// gfx942, which clang knows from version 17 on, is compiled as gfx940 by older ones: [`CodeFacts::target`] says so.
+    /// gfx942 needs clang 17; older versions compile it as gfx940, and [`CodeFacts::target`] says so.
     pub(crate) fn compile_all(
         &self,
         what: &str,
@@ -122,11 +122,11 @@ impl Clang {
         wanted.iter().map(of_name).collect()
     }
 
-    /// What it says against a program for a target (its name, and how it is asked for): errors, and the warnings that `arguments` name, each with its
-    /// place. No code is made.
+    /// The diagnostics of clang for a program and a target (its name, and the arguments that select it), each with its position: errors, and the
+    /// warnings that `arguments` enable. No code is generated.
     ///
     /// # Errors
-    /// [`ClangError::Architecture`] of a target that it does not know.
+    /// [`ClangError::Architecture`] if clang does not know the target.
     pub fn faults(
         &self,
         source: &str,
@@ -167,7 +167,7 @@ impl Clang {
             .stderr(Stdio::piped())
             .spawn()
             .map_err(run)?;
-        // A compiler that gives up early closes its input; what it says is then the reason.
+        // A compiler that fails early closes its input; its message is then the reason.
         let _ = child.stdin.take().map(|mut input| input.write_all(source.as_bytes()));
         let output = child.wait_with_output().map_err(run)?;
         let said = String::from_utf8_lossy(&output.stderr);

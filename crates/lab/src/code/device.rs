@@ -1,14 +1,14 @@
-//! The facts of a kernel on a device in use: what its driver tells.
+//! The facts of a kernel on a real device, as its driver reports them.
 
 use lanefield::backend::opencl::{BuiltKernel, Context, DeviceKind, OpenClError};
 
 use super::facts::CodeFacts;
 use super::nvidia::{counts_in_ptx, facts_in_log};
 
-/// Characters of a log that are quoted.
+/// The number of characters of a log to quote.
 const MOST_OF_LOG: usize = 200;
 
-/// The options with which [`code_of`] builds: those that make a compiler talk are added.
+/// The options with which [`code_of`] builds: those that make the compiler report resources are added.
 pub fn options_with_log(context: &Context, options: &str) -> String {
     match context.info().limits_registers() && !options.contains("-cl-nv-verbose") {
         true => format!("{options} -cl-nv-verbose"),
@@ -16,8 +16,8 @@ pub fn options_with_log(context: &Context, options: &str) -> String {
     }
 }
 
-/// Builds `source` with `options` on a device, and tells of `kernel` what the driver does. NVIDIA's tells registers and spills, and its binary is PTX;
-/// of others there are the bytes of private and local memory that OpenCL asks for, as far as they fill them in.
+/// Builds `source` with `options` on a device, and returns what the driver reports about `kernel`. NVIDIA's driver reports registers and spills,
+/// and its binary is PTX. Others report bytes of private and local memory, as far as they implement these queries of OpenCL.
 pub fn code_of(
     context: &Context,
     name: &str,
@@ -30,7 +30,7 @@ pub fn code_of(
     Ok(code_of_kernel(context, &*program.kernel(kernel)?))
 }
 
-/// The same of a kernel as it was built; NVIDIA's compiler has told nothing unless it was asked to (`-cl-nv-verbose`).
+/// The same for a kernel that is built already. NVIDIA's compiler reports only if it was asked to (`-cl-nv-verbose`).
 pub(crate) fn code_of_kernel(context: &Context, kernel: &BuiltKernel) -> CodeFacts {
     let (device, info) = (context.info(), kernel.info());
     let told = CodeFacts {
@@ -43,7 +43,7 @@ pub(crate) fn code_of_kernel(context: &Context, kernel: &BuiltKernel) -> CodeFac
         ..CodeFacts::default()
     };
     if !device.limits_registers() {
-        let unknown = format!("{} tells no registers, spills or instructions of a kernel", device.platform_name);
+        let unknown = format!("{} does not report registers, spills or instructions of a kernel", device.platform_name);
         return CodeFacts { unknown: Some(unknown), ..told };
     }
     let counts = kernel.binary().and_then(|binary| counts_in_ptx(&String::from_utf8_lossy(&binary), kernel.name()));

@@ -1,4 +1,4 @@
-//! What is known of a kernel's code.
+//! The facts about a kernel's compiled code.
 
 use std::collections::BTreeMap;
 
@@ -6,32 +6,32 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::Demand;
 
-/// What is known of a kernel's code. `None`: what made it does not tell.
+/// The facts about a kernel's compiled code. `None` if the compiler or driver does not report them.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct CodeFacts {
     pub kernel: String,
     pub target: String,
     pub compiler: String,
-    /// Registers of a work-item; on AMD's GPUs the architectural ones.
+    /// Registers per work-item; on AMD's GPUs, the architectural ones.
     pub registers: Option<usize>,
-    /// Accumulation registers of a work-item, where there are any.
+    /// Accumulation registers per work-item, if the GPU has any.
     pub accumulation: Option<usize>,
     pub scalar: Option<usize>,
-    /// Registers of work-items that were spilled, to memory or to accumulation registers, as the compiler counts them.
+    /// Registers of work-items that were spilled to memory or to accumulation registers, as counted by the compiler.
     pub spilled_registers: Option<usize>,
-    /// Scalar registers that were spilled, to lanes of others.
+    /// Scalar registers that were spilled to lanes of others.
     pub spilled_scalar: Option<usize>,
-    /// Bytes of spill stores and loads of a work-item.
+    /// Bytes of spill stores and loads per work-item.
     pub spill_bytes: Option<SpillBytes>,
-    /// Bytes of private memory of a work-item: what was spilled, and arrays that are not in registers.
+    /// Bytes of private memory per work-item: spilled registers, and arrays that are not in registers.
     pub private_bytes: Option<usize>,
-    /// Bytes of local memory of a group that the kernel itself declares.
+    /// Bytes of local memory per group that the kernel itself declares.
     pub local_bytes: Option<usize>,
     pub wave: Option<usize>,
     pub code_bytes: Option<usize>,
-    /// Instructions by kind, each once wherever it stands: those of a loop are not multiplied.
+    /// Instructions by kind. Each counts once, also in loops.
     pub counts: Option<InstructionCounts>,
-    /// What the compiler itself says the registers allow: waves of a SIMD.
+    /// The number of waves per SIMD that the registers allow, according to the compiler.
     pub waves_by_compiler: Option<usize>,
     pub unknown: Option<String>,
 }
@@ -42,7 +42,7 @@ pub struct SpillBytes {
     pub loads: usize,
 }
 
-/// Instructions of each kind in the code. Accesses by their width in bytes of a work-item.
+/// Number of instructions of each kind in the code. Accesses are counted by width in bytes per work-item.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct InstructionCounts {
     pub global_loads: BTreeMap<usize, usize>,
@@ -56,28 +56,28 @@ pub struct InstructionCounts {
     /// Moves from and to accumulation registers.
     pub accumulation_moves: usize,
     pub fma_f32: usize,
-    /// Those that compute two at once.
+    /// Instructions that compute two at once.
     pub fma_f32_packed: usize,
     pub fma_f64: usize,
-    /// Other instructions of work-items.
+    /// Other vector instructions.
     pub vector: usize,
-    /// Instructions of waves, loads of scalars among them.
+    /// Scalar instructions, including scalar loads.
     pub scalar: usize,
     pub waits: usize,
     pub barriers: usize,
     pub branches: usize,
-    /// Calls; none of the kernels here should have any.
+    /// Function calls; no kernel of this library should have any.
     pub calls: usize,
 }
 
 impl CodeFacts {
-    /// Whether values leave the registers for memory, by a spill or in an array; `None` where nobody tells.
+    /// Whether values are in memory instead of registers, because of a spill or an array; `None` if unknown.
     pub fn uses_private_memory(&self) -> Option<bool> {
         self.private_bytes.map(|bytes| bytes > 0)
     }
 
-    /// What it takes of a compute unit in groups of so many work-items, with `local` bytes beside those that it declares itself; `None` where its
-    /// registers are not known.
+    /// The demand on a compute unit in groups of `group` work-items, with `local` bytes in addition to those that the kernel itself declares;
+    /// `None` if its registers are not known.
     pub fn demand(&self, group: usize, local: usize) -> Option<Demand> {
         Some(Demand {
             group,

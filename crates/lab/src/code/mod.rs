@@ -1,5 +1,5 @@
-//! What compilers made of a kernel: registers, spills, memory of its own, and instructions by kind. From the driver of a device in use
-//! (`device.rs`), or, for AMD's GPUs, from clang alone, without device and driver (`clang.rs`).
+//! The result of compiling a kernel: registers, spills, private memory, and instructions by kind. It comes from the driver of a real device
+//! (`device.rs`) or, for AMD's GPUs, from clang alone, without device and driver (`clang.rs`).
 
 mod amd_assembly;
 mod amd_mnemonics;

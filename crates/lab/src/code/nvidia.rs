@@ -1,5 +1,5 @@
-//! What NVIDIA's compiler tells: the log of `-cl-nv-verbose`, which has registers and spills, and the PTX that a program's binary is, which has
-//! the instructions before registers are given out.
+//! The output of NVIDIA's compiler: the log of `-cl-nv-verbose`, which has registers and spills, and the PTX that is the program's binary, which
+//! has the instructions before register allocation.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use lanefield::backend::opencl::registers_in;
 
 use super::facts::{CodeFacts, InstructionCounts, SpillBytes};
 
-/// What the log says of `kernel`; `None` where it does not name it.
+/// What the log reports about `kernel`; `None` if it does not mention it.
 pub(super) fn facts_in_log(log: &str, kernel: &str) -> Option<CodeFacts> {
     let of_kernel =
         log.split("Compiling entry function").find(|part| part.trim_start().starts_with(&format!("'{kernel}'")))?;
@@ -21,19 +21,19 @@ pub(super) fn facts_in_log(log: &str, kernel: &str) -> Option<CodeFacts> {
         registers: registers_in(log, kernel),
         spill_bytes: stores.zip(loads).map(|(stores, loads)| SpillBytes { stores, loads }),
         private_bytes: before(of_kernel, "bytes stack frame"),
-        // It is not mentioned where there is none.
+        // The log omits it if it is zero.
         local_bytes: Some(before(of_kernel, "bytes smem").unwrap_or(0)),
         wave: Some(32),
         ..CodeFacts::default()
     })
 }
 
-/// The number that stands before the first `words`.
+/// The number directly before the first `words`.
 fn before(text: &str, words: &str) -> Option<usize> {
     text.split_once(words)?.0.split_whitespace().next_back()?.parse().ok()
 }
 
-/// The instructions of `kernel` in PTX; `None` where it is not there.
+/// The instructions of `kernel` in PTX; `None` if it is not there.
 pub(super) fn counts_in_ptx(ptx: &str, kernel: &str) -> Option<InstructionCounts> {
     let entries = ptx.split(".entry ").skip(1);
     let entry = entries
@@ -79,7 +79,7 @@ fn count(name: &str, counts: &mut InstructionCounts) {
     }
 }
 
-/// `ld.global.v4.f32` has 16 bytes.
+/// `ld.global.v4.f32` counts as 16 bytes.
 fn count_access(parts: &[&str], accesses: &mut BTreeMap<usize, usize>) {
     let number = |part: &str, letters: &str| part.trim_start_matches(|c| letters.contains(c)).parse::<usize>().ok();
     let bits = parts.last().and_then(|part| number(part, "bfsu")).unwrap_or(0);

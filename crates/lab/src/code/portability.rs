@@ -1,5 +1,5 @@
-//! Programs compiled by clang for devices of many kinds, none of which is there, as strictly as makes sense: a fault that one driver passes over is an
-//! error of the next.
+//! Programs compiled by clang for many kinds of devices, none of which need be present, as strictly as makes sense: a fault that one driver ignores
+//! is an error with the next.
 
 use std::collections::BTreeMap;
 
@@ -15,13 +15,13 @@ pub struct Target {
     pub(super) arguments: [&'static str; 3],
 }
 
-/// Devices with pointers of 64 and of 32 bits.
+/// Devices with 64-bit and with 32-bit pointers.
 pub const SPIR: [Target; 2] = [
     Target { name: "spir64", arguments: ["-target", "spir64", ""] },
     Target { name: "spir", arguments: ["-target", "spir", ""] },
 ];
 
-/// GPUs of AMD's; not every clang knows all of them.
+/// AMD's GPUs; not every clang knows all of them.
 pub const AMD: [Target; 4] = [
     amd("gfx90a", "-mcpu=gfx90a"),
     amd("gfx942", "-mcpu=gfx942"),
@@ -33,8 +33,8 @@ const fn amd(name: &'static str, processor: &'static str) -> Target {
     Target { name, arguments: ["-target", "amdgcn-amd-amdhsa", processor] }
 }
 
-/// Headers have functions that a program does not use, and functions have arguments that a form of a build does not; between signed and unsigned nothing is
-/// lost. Whatever else clang says is a fault.
+/// Headers have functions that a program does not use, functions have arguments that some builds do not use, and conversions between signed and
+/// unsigned lose nothing. Any other diagnostic of clang is a fault.
 const WARNINGS: [&str; 10] = [
     "-Wall",
     "-Wextra",
@@ -48,18 +48,18 @@ const WARNINGS: [&str; 10] = [
     "-Wno-sign-conversion",
 ];
 
-/// What clang 19 and 22 say of `v ? a : b` with a vector v, which OpenCL C has for vectors.
+/// The warning of clang 19 and 22 about `v ? a : b` with a vector v, which OpenCL C supports.
 const CHOICE: &str = "implicit conversion turns vector to scalar";
 
-/// What is wrong with programs on a target. Of the extensions of OpenCL C 1.2 a device has `cl_khr_fp64`, or, if it was planned for without, none: what
-/// uses another one is a fault.
+/// The faults of programs on a target. The only extension of OpenCL C 1.2 that a device has is `cl_khr_fp64`, or none if the program was planned
+/// without it. Using any other is a fault.
 ///
 /// # Errors
-/// [`ClangError::Architecture`] for a target that clang does not know.
+/// [`ClangError::Architecture`] if clang does not know the target.
 pub fn faults(clang: &Clang, target: Target, programs: &[OfflineProgram]) -> Result<Vec<String>, ClangError> {
     let found = programs.par_iter().with_max_len(1).map(|program| Ok((program, faults_of(clang, target, program)?)));
     let found: Vec<(&OfflineProgram, Vec<String>)> = found.collect::<Result<_, ClangError>>()?;
-    // A header is in many programs.
+    // A header is included by many programs.
     let mut first = BTreeMap::new();
     for (program, faults) in found {
         for fault in faults.into_iter().filter(|fault| !fault.contains(CHOICE)) {

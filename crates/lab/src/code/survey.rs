@@ -1,4 +1,4 @@
-//! Many kernels compiled for many GPUs that need not be there: the sweep by which one sees, without a GPU of AMD's, where registers run out.
+//! Compiles many kernels for many GPUs that need not be present, to see without an AMD GPU where registers run out.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,12 +13,12 @@ use super::clang::{Clang, ClangError};
 use super::facts::CodeFacts;
 use crate::model::{Architecture, Demand, OccupancyError};
 
-/// A kernel for one architecture, and how it is asked for.
+/// A kernel for one architecture, and how to build it.
 #[derive(Clone, Debug)]
 pub struct Subject {
     pub kernel: &'static Kernel,
     pub precision: Precision,
-    /// How its links are stored; of no meaning to kernels that read none.
+    /// The link format; ignored by kernels that read no links.
     pub links: LinkFormat,
     pub device: OfflineDevice,
 }
@@ -28,9 +28,9 @@ pub struct Compiled {
     pub kernel: &'static str,
     pub family: &'static str,
     pub precision: Precision,
-    /// Reals of a link; none where it reads none.
+    /// Reals per link; `None` if it reads no links.
     pub reconstruct: Option<usize>,
-    /// Lanes of an outer site.
+    /// Lanes per outer site.
     pub nsimd: usize,
     pub built: OfflineKernel,
     pub code: CodeFacts,
@@ -47,13 +47,13 @@ impl Compiled {
         Self { kernel: kernel.name, family: kernel.family, precision, reconstruct, nsimd, built, code }
     }
 
-    /// What it takes of a compute unit; `None` where the compiler does not tell its registers.
+    /// The demand on a compute unit; `None` if the compiler does not report registers.
     pub fn demand(&self) -> Option<Demand> {
         self.code.demand(self.built.group_size(), self.built.local_bytes)
     }
 }
 
-/// A kernel compiled for a GPU that need not be there.
+/// A kernel compiled for a GPU that need not be present.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Surveyed {
     pub architecture: Architecture,
@@ -70,12 +70,12 @@ pub enum SurveyError {
     Clang(#[from] ClangError),
     #[error(transparent)]
     Occupancy(#[from] OccupancyError),
-    #[error("{compiler} does not tell the registers of {kernel}")]
+    #[error("{compiler} does not report the registers of {kernel}")]
     NoRegisters { compiler: String, kernel: String },
 }
 
-/// Compiles all subjects, each program once, as many at a time as rayon has threads. `done` is called with the number of programs after each of them, and
-/// says whether to go on; if not, the results are of what was compiled. They have the order of the subjects.
+/// Compiles all subjects, each program once, with as many in parallel as rayon has threads. `done` is called after each program with the number of
+/// programs done, and returns whether to continue. If not, the results are those compiled so far. Results are in the order of the subjects.
 pub fn survey(
     clang: &Clang,
     subjects: &[Subject],

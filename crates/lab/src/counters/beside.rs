@@ -1,4 +1,4 @@
-//! A port's profile beside ours: kernels of both are joined by name, or by a map of names.
+//! A port's profile next to our measurements: kernels of both are joined by name, or by a map of names.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -11,7 +11,7 @@ use super::error::CountersError;
 use super::kernel::KernelCounters;
 use crate::Kind;
 
-/// Which kernel of a port is which of ours: `EOCloverFBCGPU=eo_clover`.
+/// A pair of names of the same kernel, in a port and here: `EOCloverFBCGPU=eo_clover`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NameMap {
     pub theirs: String,
@@ -38,7 +38,7 @@ pub struct OurKernel {
     pub lattice: Option<[u64; 4]>,
     pub precision: String,
     pub seconds: f64,
-    /// Bytes that it has to move at least, over the time, in bytes a second.
+    /// The ideal bytes divided by the time, in bytes per second.
     pub bytes_per_second: Option<f64>,
     pub share_of_ceiling: Option<f64>,
 }
@@ -46,17 +46,18 @@ pub struct OurKernel {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Beside {
     pub theirs: KernelCounters,
-    /// The fastest of ours of that name on one lattice in one precision, with true bits; none if there is none of that name.
+    /// Our fastest measurement of the kernel with this name, on one lattice in one precision, with correct bits; `None` if there is none.
     pub ours: Option<OurKernel>,
-    /// Their time over ours: above 1 where ours is faster.
+    /// Their time divided by ours: above 1 if ours is faster.
     pub times_ours: Option<f64>,
 }
 
-/// The rows of a JSON document of `lanefield bench` that were timed and have true bits.
+/// The rows of a JSON document of `lanefield bench` that were timed and have correct bits.
 pub fn our_kernels(path: &Path) -> Result<Vec<OurKernel>, CountersError> {
     let text =
         lanefield::bounded::read(path).map_err(|source| CountersError::Read { path: path.to_owned(), source })?;
-    let no_bench = |reason: &str| CountersError::unfit(path, format!("is no JSON of `lanefield bench`: {reason}"));
+    let no_bench =
+        |reason: &str| CountersError::unfit(path, format!("is not a JSON document of `lanefield bench`: {reason}"));
     let document: Value = serde_json::from_slice(&text).map_err(|error| no_bench(&error.to_string()))?;
     let kind = document["kind"].as_str().and_then(Kind::of).filter(|kind| kind.name().starts_with(Kind::Bench.name()));
     let kind = kind.ok_or_else(|| no_bench(&format!("its kind is {}", document["kind"])))?;
@@ -83,8 +84,8 @@ fn our_kernel(row: &Value) -> Option<OurKernel> {
 }
 
 impl Beside {
-    /// Joins kernels by name, in any case, after `maps`. A profile tells neither lattice nor precision: there is a row for each that ours has, with
-    /// the fastest of ours there.
+    /// Joins kernels by name, ignoring case, after applying `maps`. A profile has neither lattice nor precision, so there is a row for each
+    /// combination that we measured, with our fastest result.
     pub fn join(theirs: Vec<KernelCounters>, ours: &[OurKernel], maps: &[NameMap]) -> Result<Vec<Self>, CountersError> {
         let check = |name: &str, place: &str, known: BTreeSet<&str>| match known.contains(name) {
             true => Ok(()),

@@ -1,27 +1,27 @@
-//! What binds a kernel, by one written rule (docs/counters.md):
+//! What limits a kernel, by a fixed rule (docs/counters.md):
 //!
-//! 1. A unit that is busy for 80% of its most, or more, binds: the busiest one.
-//! 2. Else the busiest one binds if it is busy for 60% or more; then latency takes its part, and the largest stall is named with it.
-//! 3. Else, if the launch does not fill the device once, the launch binds.
-//! 4. Else latency binds, with the largest stall, and what limits occupancy.
+//! 1. If a unit is at least 80% busy, the busiest unit is the limit.
+//! 2. Otherwise, if the busiest unit is at least 60% busy, it is the limit. Latency then contributes, and the largest stall is named with it.
+//! 3. Otherwise, if the launch does not fill the device once, the launch is the limit.
+//! 4. Otherwise latency is the limit, with the largest stall, and what limits occupancy.
 //!
-//! 60 and 80% are the thresholds by which Nsight Compute's own rules judge throughput. From 2 on, nothing is said where one of DRAM, L2 and L1 was not
-//! counted: it might be the busiest.
+//! 60% and 80% are the thresholds of Nsight Compute's own rules for throughput. From step 2 on, there is no result if DRAM, L2 or L1 was not
+//! counted, since that one might be the busiest.
 
 use super::kernel::KernelCounters;
 use super::limits::{OccupancyLimit, percent};
 use crate::binding::{Binding, Limit, Unit, what_binds};
 
-/// From this share on a unit binds.
+/// From this share on, a unit is the limit.
 const FULL: f64 = 0.8;
-/// From this share on the busiest unit binds more than latency does.
+/// From this share on, the busiest unit limits a kernel more than latency does.
 const BUSY: f64 = 0.6;
 const WORTH_A_WORD: f64 = 0.1;
 
 impl KernelCounters {
-    /// What binds; `None` where too little was counted to say it.
+    /// The limit; `None` if too little was counted to tell.
     pub(super) fn what_binds(&self) -> Option<Binding> {
-        // Of units that are as busy, the first.
+        // Among equally busy units, the first.
         let units = self.units.iter().rev();
         let full =
             units.map(|busy| Binding { limit: Limit::Unit(busy.unit), share: busy.share, because: busy.to_string() });

@@ -1,4 +1,4 @@
-//! What profiles have of a kernel, added up, and its averages over the calls.
+//! The entries of profiles for a kernel, added up, and averages over its calls.
 
 use std::collections::BTreeMap;
 
@@ -13,40 +13,40 @@ pub(super) enum Quantity {
     Seconds,
     BytesRead,
     BytesWritten,
-    /// Share of accesses that the L2 cache had, in percent.
+    /// L2 cache hits, in percent of the accesses.
     L2Hit,
-    /// Registers of a work-item; on AMD its vector registers.
+    /// Registers per work-item; on AMD, vector registers.
     Registers,
     ScalarRegisters,
     LocalBytes,
-    /// Spilled registers and indexed arrays of a work-item, in bytes.
+    /// Spilled registers and indexed arrays, in bytes per work-item.
     ScratchBytes,
     GroupSize,
     /// Active warps, in percent of the most that a unit holds.
     Occupancy,
-    /// The same, as it would be if groups never ended.
+    /// The occupancy if groups never ended.
     TheoreticalOccupancy,
-    /// Groups that a compute unit holds, were this the only limit.
+    /// Groups per compute unit if this were the only limit.
     GroupsBy(OccupancyLimit),
-    /// How often the groups of the launch fill the device.
+    /// How many times the groups of the launch fill the device.
     Waves,
     Busy(Unit),
     L2Bytes,
     L1Bytes,
-    /// Share of accesses that the first cache had, in percent.
+    /// First-level cache hits, in percent of the accesses.
     L1Hit,
-    /// Sectors of 32 bytes for each load from global memory by a warp.
+    /// Sectors of 32 bytes per load of a warp from global memory.
     SectorsPerLoad,
     SectorsPerStore,
-    /// Bytes that are loaded from private memory: spilled registers, indexed arrays.
+    /// Bytes loaded from private memory: spilled registers, indexed arrays.
     PrivateLoaded,
     PrivateStored,
-    /// Warps that are there for each instruction issued.
+    /// Active warps per issued instruction.
     WarpsPerIssue,
     Stalled(StallsBy, Stall),
 }
 
-/// How the warps that are stalled for a reason were counted, the best way first.
+/// How stalled warps were counted, the best method first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(super) enum StallsBy {
     Warp,
@@ -80,12 +80,12 @@ impl Mean {
 pub(super) struct Collected {
     pub calls: u64,
     pub means: BTreeMap<Quantity, Mean>,
-    /// Times of runs in which nothing was counted: counting makes kernels slower.
+    /// Times from runs without counters: counting makes kernels slower.
     pub plain_seconds: Mean,
 }
 
 impl Collected {
-    /// Adds what a row has in some columns, each times a factor.
+    /// Adds the values of a row in some columns, each times a factor.
     pub(super) fn add(
         &mut self,
         sheet: &Sheet,
@@ -100,7 +100,7 @@ impl Collected {
         Ok(())
     }
 
-    /// Takes what another file has of the same kernel in the same run: its calls are the same ones.
+    /// Merges the entry for the same kernel in another file of the same run, which has the same calls.
     pub(super) fn join(&mut self, other: Self) {
         self.calls = self.calls.max(other.calls);
         self.plain_seconds.join(other.plain_seconds);
@@ -163,7 +163,7 @@ impl Collected {
         KernelCounters { binds: counters.what_binds(), ..counters }
     }
 
-    /// Why warps were stalled, the largest share first: by what was counted, else by samples.
+    /// Why warps were stalled, the largest share first: from counters if there are any, otherwise from samples.
     fn stalls(&self) -> Vec<Stalled> {
         let stalled = |(quantity, mean): (&Quantity, &Mean)| match *quantity {
             Quantity::Stalled(by, stall) => Some((by, stall, mean.value()?)),
@@ -190,7 +190,7 @@ impl Collected {
 }
 
 impl KernelCounters {
-    /// A kernel of which bytes and time are known, by whatever means.
+    /// A kernel with bytes and time from any source.
     pub fn by_hand(kernel: &str, bytes: f64, seconds: f64, ceiling: Option<f64>) -> Self {
         let mut collected = Collected { calls: 1, ..Collected::default() };
         collected.means.entry(Quantity::BytesRead).or_default().add(bytes, 1.0);

@@ -1,4 +1,4 @@
-//! Why a profile could not be read.
+//! Errors of profiles.
 
 use std::path::{Path, PathBuf};
 

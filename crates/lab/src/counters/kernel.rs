@@ -1,4 +1,4 @@
-//! What was counted of one kernel.
+//! The counters of one kernel.
 
 use serde::Serialize;
 
@@ -6,31 +6,31 @@ use super::limits::{Busy, OccupancyLimit, Stall, Stalled};
 use crate::binding::Binding;
 use crate::json::si::percent;
 
-/// One kernel, averaged over its calls. What a profile does not tell is none.
+/// One kernel, averaged over its calls. Values that a profile does not have are `None`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct KernelCounters {
     pub kernel: String,
     pub work_items: Option<u64>,
     pub calls: u64,
     pub seconds: Option<f64>,
-    /// TOTAL_RW: bytes of a call, read and written.
+    /// TOTAL_RW: bytes read and written per call.
     pub total_rw_bytes: Option<f64>,
     pub bytes_per_second: Option<f64>,
     pub share_of_ceiling: Option<f64>,
-    /// Accesses that hit in the L2 cache, in percent; as JSON a share.
+    /// L2 cache hits, in percent of the accesses; a fraction in JSON.
     #[serde(rename = "l2_hit_share", serialize_with = "percent")]
     pub l2_hit_percent: Option<f64>,
-    /// Registers of a work-item; on AMD vector registers.
+    /// Registers per work-item; on AMD, vector registers.
     pub registers: Option<f64>,
     pub scalar_registers: Option<f64>,
     pub local_bytes: Option<f64>,
-    /// Spilled registers of a work-item, in bytes.
+    /// Spilled registers, in bytes per work-item.
     pub scratch_bytes: Option<f64>,
     pub group_size: Option<f64>,
-    /// Active warps, in percent of the most; as JSON a share.
+    /// Active warps, in percent of the most possible; a fraction in JSON.
     #[serde(rename = "occupancy_share", serialize_with = "percent")]
     pub occupancy_percent: Option<f64>,
-    /// The same, were there always groups to go on with.
+    /// The occupancy if groups never ran out.
     #[serde(rename = "theoretical_occupancy_share", serialize_with = "percent")]
     pub theoretical_occupancy_percent: Option<f64>,
     pub occupancy_limits: Vec<OccupancyLimit>,
@@ -38,21 +38,21 @@ pub struct KernelCounters {
     pub dram_read_bytes: Option<f64>,
     pub dram_written_bytes: Option<f64>,
     pub l2_bytes: Option<f64>,
-    /// Bytes of a call through the first cache.
+    /// Bytes per call through the first-level cache.
     pub l1_bytes: Option<f64>,
-    /// Accesses that hit in the first cache, in percent; as JSON a share.
+    /// First-level cache hits, in percent of the accesses; a fraction in JSON.
     #[serde(rename = "l1_hit_share", serialize_with = "percent")]
     pub l1_hit_percent: Option<f64>,
-    /// Sectors of 32 bytes for each load from global memory by a warp.
+    /// Sectors of 32 bytes per load of a warp from global memory.
     pub sectors_per_load: Option<f64>,
     pub sectors_per_store: Option<f64>,
-    /// Bytes of a call from and to private memory: spilled registers, and indexed arrays.
+    /// Bytes per call from and to private memory: spilled registers, and indexed arrays.
     pub private_bytes: Option<f64>,
     pub units: Vec<Busy>,
     /// Why warps were stalled, the largest share first.
     pub stalls: Vec<Stalled>,
     pub binds: Option<Binding>,
-    /// Why there is no TOTAL_RW where half of it was counted.
+    /// Why there is no TOTAL_RW although half of it was counted.
     pub remark: Option<String>,
 }
 
@@ -63,7 +63,7 @@ impl KernelCounters {
         units
     }
 
-    /// Why warps waited, the largest share first: not that they issued an instruction.
+    /// Why warps waited, the largest share first, without those that issued an instruction.
     pub fn waits(&self) -> impl Iterator<Item = Stalled> {
         self.stalls.iter().copied().filter(|stalled| stalled.reason != Stall::SELECTED)
     }

@@ -1,4 +1,4 @@
-//! What a kernel can be bound by: units of the device, and why its warps waited. Names are those of Nsight Compute.
+//! The possible limits of a kernel: units of the device, and the reasons for which warps wait. Names are those of Nsight Compute.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use crate::binding::Unit;
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Busy {
     pub unit: Unit,
-    /// Of the most that it can do, 0 to 1.
+    /// Fraction of its capacity, 0 to 1.
     pub share: f64,
 }
 
@@ -28,29 +28,29 @@ const STALLS: &str = "barrier branch_resolving dispatch_stall drain gmma imc_mis
     misc no_instruction no_instructions not_selected selected short_scoreboard sleeping tex_throttle wait warpgroup_arrive";
 
 impl Stall {
-    /// Waits for global memory, or for registers that were spilled there.
+    /// A wait for global memory, or for registers that were spilled there.
     pub(crate) const LONG_SCOREBOARD: Self = Self("long_scoreboard");
-    /// Waits for local memory of a group, or for seldom functions.
+    /// A wait for local memory of a group, or for rarely used functions.
     pub(crate) const SHORT_SCOREBOARD: Self = Self("short_scoreboard");
     pub(crate) const BARRIER: Self = Self("barrier");
-    /// Too many accesses to global memory wait.
+    /// Too many accesses to global memory are pending.
     pub(crate) const LG_THROTTLE: Self = Self("lg_throttle");
-    /// Too many accesses to local memory of groups wait.
+    /// Too many accesses to local memory of groups are pending.
     pub(crate) const MIO_THROTTLE: Self = Self("mio_throttle");
     /// The pipe for its arithmetic is busy.
     pub(crate) const MATH_PIPE_THROTTLE: Self = Self("math_pipe_throttle");
     /// Code was not in the instruction cache.
     pub(crate) const NO_INSTRUCTION: Self = Self("no_instruction");
-    /// Waits for the result of an instruction that takes a fixed time.
+    /// A wait for the result of an instruction with a fixed latency.
     pub(crate) const WAIT: Self = Self("wait");
     pub(crate) const NOT_SELECTED: Self = Self("not_selected");
     pub(crate) const SELECTED: Self = Self("selected");
 
-    /// The reason of a name: as in metrics, `long_scoreboard`, or as in sections, `Long Scoreboard`.
+    /// The reason by name, as in metrics (`long_scoreboard`) or in sections (`Long Scoreboard`).
     pub(super) fn of(name: &str) -> Option<Self> {
         let name = name.to_lowercase().replace(' ', "_");
         let known = STALLS.split_whitespace().find(|known| *known == name)?;
-        // Versions differ by the plural.
+        // Versions differ in the plural.
         Some(Self(known.strip_suffix("instructions").map_or(known, |_| "no_instruction")))
     }
 }
@@ -64,7 +64,7 @@ impl fmt::Display for Stall {
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Stalled {
     pub reason: Stall,
-    /// Of the time in which warps were there, 0 to 1.
+    /// Fraction of the time in which warps were active, 0 to 1.
     pub share: f64,
 }
 

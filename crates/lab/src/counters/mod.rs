@@ -1,7 +1,8 @@
-//! Counters by formula: what a profiler counted of a kernel, and the bandwidth that follows, as the EmPRiSM sprint report (Pawsey) computes it:
-//! bytes fetched and written, averaged over the calls of a kernel, over its average time, as a share of a measured peak. Profiles of rocprof
-//! (`rocprof.rs`) and Nsight Compute (`ncu.rs`) are read, and put beside what `lanefield bench` measured (`beside.rs`). Of what Nsight Compute tells of units and
-//! stalls (`limits.rs`) follows what binds a kernel (`binds.rs`).
+//! A kernel's counters from a profiler, and the bandwidth that follows from them by the formula of the EmPRiSM sprint report (Pawsey). It is the
+//! bytes fetched and written, averaged over the calls of a kernel, divided by its average time, as a share of a measured peak.
+//!
+//! Profiles of rocprof (`rocprof.rs`) and Nsight Compute (`ncu.rs`) are read, and compared with results of `lanefield bench` (`beside.rs`). The
+//! units and stalls of Nsight Compute (`limits.rs`) determine what limits a kernel (`binds.rs`).
 
 mod beside;
 mod binds;

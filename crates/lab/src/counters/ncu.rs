@@ -1,5 +1,6 @@
-//! Profiles of Nsight Compute (`ncu --csv`), of 2022 to 2025: a row for each metric of a launch, or, with `--page raw`, a row for each launch, a column for
-//! each metric and a row of units below the header. Rows for metrics name them as raw pages do, or as the sections of a report call them.
+//! Profiles of Nsight Compute (`ncu --csv`), versions 2022 to 2025. There is a row for each metric of a launch; with `--page raw`, there is a row
+//! for each launch, a column for each metric, and a row of units below the header. Rows for metrics use the names of raw pages, or those of a
+//! report's sections.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -13,7 +14,7 @@ use super::sheet::{Row, Sheet};
 use super::units::{self, number};
 use crate::binding::Unit;
 
-/// Metrics by name, raw or of a section. Where several measure the same, those that come first are taken.
+/// Metrics by name, raw or from a section. If several measure the same quantity, the first that is present counts.
 const METRICS: &[(&str, Quantity)] = &[
     ("gpu__time_duration.sum", Quantity::Seconds),
     ("gpu__time_duration.avg", Quantity::Seconds),
@@ -79,7 +80,7 @@ const METRICS: &[(&str, Quantity)] = &[
     ("Warp Cycles Per Issued Instruction", Quantity::WarpsPerIssue),
 ];
 
-/// What stands before and after the reason in the metrics of stalls.
+/// The prefix and the suffix of the reason in the metrics of stalls.
 const STALLS: [(&str, &str, StallsBy); 4] = [
     ("smsp__warp_issue_stalled_", "_per_warp_active.pct", StallsBy::Warp),
     ("smsp__average_warps_issue_stalled_", "_per_issue_active.ratio", StallsBy::Issue),
@@ -87,7 +88,7 @@ const STALLS: [(&str, &str, StallsBy); 4] = [
     ("smsp__pcsamp_warps_issue_stalled_", "", StallsBy::Samples),
 ];
 
-/// What a metric measures, and its place among those that measure the same, the smaller the better.
+/// The quantity that a metric measures, and its rank among those that measure the same: the smaller the better.
 fn quantity(metric: &str) -> Option<(Quantity, usize)> {
     if let Some(place) = METRICS.iter().position(|(name, _)| *name == metric) {
         return Some((METRICS[place].1, place));
@@ -98,13 +99,14 @@ fn quantity(metric: &str) -> Option<(Quantity, usize)> {
     Some((STALLS.into_iter().find_map(stalled)?, 0))
 }
 
-/// The factor of the unit, which stands in a column, of what is measured.
+/// The factor for the unit in a column, for this quantity.
 fn factor(sheet: &Sheet, row: &Row, column: &str, quantity: Quantity) -> Result<f64, CountersError> {
     let unit = sheet.text(row, column);
     let (factor, expected) = match quantity {
-        Quantity::Seconds => {
-            (units::factor(&units::SECONDS, unit), "is no unit of time: nsecond, usecond, msecond or second")
-        }
+        Quantity::Seconds => (
+            units::factor(&units::SECONDS, unit),
+            "is not a unit of time: expected nsecond, usecond, msecond or second",
+        ),
         Quantity::BytesRead
         | Quantity::BytesWritten
         | Quantity::LocalBytes
@@ -112,23 +114,23 @@ fn factor(sheet: &Sheet, row: &Row, column: &str, quantity: Quantity) -> Result<
         | Quantity::L1Bytes
         | Quantity::PrivateLoaded
         | Quantity::PrivateStored => {
-            // Of a block, of a launch.
+            // Per block, per launch.
             let unit = unit.split('/').next().unwrap_or_default();
-            (units::factor(&units::BYTES, unit), "is no unit of bytes: byte, Kbyte, Mbyte or Gbyte")
+            (units::factor(&units::BYTES, unit), "is not a unit of bytes: expected byte, Kbyte, Mbyte or Gbyte")
         }
         Quantity::Busy(_)
         | Quantity::L2Hit
         | Quantity::L1Hit
         | Quantity::Occupancy
         | Quantity::TheoreticalOccupancy => {
-            (Some(1.0).filter(|_| matches!(unit, "%" | "")), "is no unit of a share: %")
+            (Some(1.0).filter(|_| matches!(unit, "%" | "")), "is not a unit of a share: expected %")
         }
         _ => return Ok(1.0),
     };
     factor.ok_or_else(|| sheet.wrong(row, column, expected))
 }
 
-/// Adds a profile, and gives the number of rows that were used.
+/// Adds a profile, and returns the number of rows used.
 pub(super) fn add(profile: &mut Profile, sheet: &Sheet) -> Result<usize, CountersError> {
     ensure!(sheet.has("ID"), sheet.unknown());
     if sheet.has("Metric Name") && sheet.has("Metric Value") { long(profile, sheet) } else { wide(profile, sheet) }
@@ -136,7 +138,7 @@ pub(super) fn add(profile: &mut Profile, sheet: &Sheet) -> Result<usize, Counter
 
 fn long(profile: &mut Profile, sheet: &Sheet) -> Result<usize, CountersError> {
     let mut seen = HashSet::new();
-    // Sections of a report repeat some metrics, and some measure the same: of each launch the best one counts.
+    // Sections of a report repeat some metrics, and some measure the same: for each launch the best one counts.
     let mut best: BTreeMap<_, (usize, &Row)> = BTreeMap::new();
     for (number, row) in sheet.rows.iter().enumerate() {
         let launch = (sheet.text(row, "Process ID"), sheet.text(row, "ID"));
@@ -171,7 +173,7 @@ fn wide(profile: &mut Profile, sheet: &Sheet) -> Result<usize, CountersError> {
     for (quantity, (_, column)) in best {
         let factor = match units_of {
             Some(row) => factor(sheet, row, column, quantity)?,
-            // Without units (`--print-units base`) bytes are bytes, and times nanoseconds.
+            // Without units (`--print-units base`), sizes are in bytes and times in nanoseconds.
             None if quantity == Quantity::Seconds => 1e-9,
             None => 1.0,
         };
@@ -186,14 +188,14 @@ fn wide(profile: &mut Profile, sheet: &Sheet) -> Result<usize, CountersError> {
     Ok(launches.len())
 }
 
-/// Columns that hold three sizes, and have the names of metrics of sections.
+/// Columns with three sizes whose names are also those of metrics in sections.
 const OF_A_LAUNCH: [&str; 2] = ["Block Size", "Grid Size"];
 
-/// Work-items of a launch, from "(256, 1, 1)" blocks of "(8, 8, 4)" each.
+/// Work-items per launch, from "(256, 1, 1)" blocks of "(8, 8, 4)" each.
 fn work_items(sheet: &Sheet, row: &Row) -> Option<u64> {
     let product = |column: &str| -> Option<f64> {
         let sizes = sheet.text(row, column).trim_matches(|c| matches!(c, '(' | ')' | ' '));
-        // A comma without a blank separates thousands, unless there are no others.
+        // A comma without a space separates thousands, unless there are only such commas.
         let separator = if sizes.contains(", ") { ", " } else { "," };
         sizes.split(separator).map(number).product()
     };

@@ -1,18 +1,18 @@
-//! The kernels of profiles, by name and work-items.
+//! The kernels of profiles, by name and number of work-items.
 
 use std::collections::BTreeMap;
 
 use super::collected::Collected;
 use super::kernel::KernelCounters;
 
-/// Kernels of one or several profiles of the same run, by name and work-items in all.
+/// The kernels of one or several profiles of the same run, by name and total number of work-items.
 #[derive(Clone, Debug, Default)]
 pub struct Profile {
     pub(super) kernels: BTreeMap<(String, Option<u64>), Collected>,
 }
 
 impl Profile {
-    /// The kernels, the longest in all first; `ceiling`: in bytes a second.
+    /// The kernels, in descending order of total time; `ceiling` is in bytes per second.
     pub fn kernels(&self, ceiling: Option<f64>) -> Vec<KernelCounters> {
         let mut kernels: Vec<_> = self
             .joined()
@@ -24,7 +24,7 @@ impl Profile {
         kernels
     }
 
-    /// The kernels, where times by name alone are given to the one size that there is of a kernel.
+    /// The kernels. If a kernel has one size only, times that have just its name are added to it.
     fn joined(&self) -> BTreeMap<(String, Option<u64>), Collected> {
         let mut kernels = self.kernels.clone();
         let unsized_names = self.kernels.keys().filter(|(_, size)| size.is_none()).map(|(name, _)| name.clone());
@@ -46,10 +46,10 @@ impl Profile {
     }
 }
 
-/// A kernel's name without its arguments, and without the suffix that HIP gives it.
+/// A kernel's name without its arguments, and without the suffix from HIP.
 pub(super) fn short_name(name: &str) -> &str {
     let name = name.trim();
-    // Arguments begin at the first parenthesis outside of template brackets, in which there may be casts.
+    // Arguments start at the first parenthesis outside template brackets, in which there may be casts.
     let mut depth = 0usize;
     let end = name.char_indices().find_map(|(at, c)| {
         match c {

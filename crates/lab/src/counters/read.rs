@@ -1,4 +1,4 @@
-//! A file of a profiler, by what its columns tell of it.
+//! Reads a profiler's file, whose columns identify its kind.
 
 use std::path::Path;
 
@@ -11,7 +11,8 @@ use super::units::Kilobyte;
 use super::{ncu, rocprof};
 
 impl Profile {
-    /// Adds what a file has. Files of one run belong together: times of one that counts nothing are taken before those of one that does.
+    /// Adds the contents of a file. Files must be from one run: times from a run without counters take precedence over those from a run with
+    /// counters.
     pub fn read(&mut self, path: &Path, kilobyte: Kilobyte) -> Result<(), CountersError> {
         let text =
             lanefield::bounded::read(path).map_err(|source| CountersError::Read { path: path.to_owned(), source })?;

@@ -1,5 +1,5 @@
-//! Profiles of AMD: `results.csv` of rocprof with a row for each call and a column for each counter, `results.stats.csv` with one for each
-//! kernel, and `counter_collection.csv`, `kernel_trace.csv` and `kernel_stats.csv` of rocprofv3.
+//! AMD profiles: `results.csv` of rocprof, with a row for each call and a column for each counter; `results.stats.csv`, with a row for each kernel;
+//! and `counter_collection.csv`, `kernel_trace.csv` and `kernel_stats.csv` of rocprofv3.
 
 use std::collections::HashSet;
 
@@ -11,7 +11,7 @@ use super::profile::Profile;
 use super::sheet::{Row, Sheet};
 use super::units::Kilobyte;
 
-/// Columns with the resources of a kernel, of either program.
+/// Columns with a kernel's resources, for both programs.
 const RESOURCES: [(&str, Quantity, f64); 14] = [
     ("vgpr", Quantity::Registers, 1.0),
     ("arch_vgpr", Quantity::Registers, 1.0),
@@ -39,7 +39,7 @@ fn counter(name: &str, kilobyte: Kilobyte) -> Option<(Quantity, f64)> {
     }
 }
 
-/// Adds a profile, and gives the number of rows that were used.
+/// Adds a profile, and returns the number of rows used.
 pub(super) fn add(profile: &mut Profile, sheet: &Sheet, kilobyte: Kilobyte) -> Result<usize, CountersError> {
     if sheet.has("KernelName") {
         calls(profile, sheet, "KernelName", kilobyte)
@@ -86,7 +86,7 @@ fn counted(profile: &mut Profile, sheet: &Sheet, kilobyte: Kilobyte) -> Result<u
         if let Some((quantity, factor)) = counter(sheet.text(row, "Counter_Name"), kilobyte) {
             match sheet.number(row, "Counter_Value")? {
                 Some(value) => collected.means.entry(quantity).or_default().add(value * factor, 1.0),
-                None => return Err(sheet.wrong(row, "Counter_Value", "is no number")),
+                None => return Err(sheet.wrong(row, "Counter_Value", "is not a number")),
             }
         }
     }
@@ -96,13 +96,15 @@ fn counted(profile: &mut Profile, sheet: &Sheet, kilobyte: Kilobyte) -> Result<u
 fn stats(profile: &mut Profile, sheet: &Sheet) -> Result<usize, CountersError> {
     for row in &sheet.rows {
         let calls = sheet.number(row, "Calls")?.filter(|&calls| calls >= 1.0);
-        let Some(calls) = calls else { return Err(sheet.wrong(row, "Calls", "is no number of calls: at least 1")) };
+        let Some(calls) = calls else {
+            return Err(sheet.wrong(row, "Calls", "is not a number of calls: expected at least 1"));
+        };
         let column = if sheet.has("AverageNs") { "AverageNs" } else { "Average(ns)" };
         let average = match sheet.number(row, column)? {
             Some(average) => Some(average),
             None => sheet.number(row, "TotalDurationNs")?.map(|total| total / calls),
         };
-        // The table does not say in how many work-items.
+        // The table does not have the number of work-items.
         let collected = profile.of(sheet.text(row, "Name"), None);
         collected.calls += calls as u64;
         add_seconds(collected, average.map(|average| average * 1e-9), calls, false);
@@ -110,7 +112,7 @@ fn stats(profile: &mut Profile, sheet: &Sheet) -> Result<usize, CountersError> {
     Ok(sheet.rows.len())
 }
 
-/// Times of a run that counts are kept apart from those of one that does not.
+/// Times from runs with and without counters are kept apart.
 fn add_seconds(collected: &mut Collected, seconds: Option<f64>, weight: f64, counting: bool) {
     if let Some(seconds) = seconds {
         match counting {
@@ -120,7 +122,7 @@ fn add_seconds(collected: &mut Collected, seconds: Option<f64>, weight: f64, cou
     }
 }
 
-/// The time of a call: as a duration, or from begin to end.
+/// The time of a call: a duration, or the end minus the start.
 fn seconds(sheet: &Sheet, row: &Row) -> Result<Option<f64>, CountersError> {
     if let Some(duration) = sheet.number(row, "DurationNs")? {
         return Ok(Some(duration * 1e-9));

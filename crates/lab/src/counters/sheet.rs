@@ -1,4 +1,4 @@
-//! A CSV table with a header, whose cells are found by column and whose errors name line and column.
+//! A CSV table with a header. Cells are found by column, and errors name line and column.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -21,9 +21,9 @@ pub(super) struct Row {
 }
 
 impl Sheet {
-    /// Reads a table. What Nsight Compute says before it (lines that begin with `==`) is passed over.
+    /// Reads a table. Skips the lines of Nsight Compute before it, which start with `==`.
     pub(super) fn parse(path: &Path, text: &str) -> Result<Self, CountersError> {
-        let no_table = |reason: String| CountersError::unfit(path, format!("is no CSV table: {reason}"));
+        let no_table = |reason: String| CountersError::unfit(path, format!("is not a CSV table: {reason}"));
         let (mut skipped, mut rest) = (0, text.trim_start_matches('\u{feff}'));
         while rest.starts_with("==") || rest.starts_with('\n') || rest.starts_with("\r\n") {
             rest = rest.split_once('\n').map_or("", |(_, rest)| rest);
@@ -58,14 +58,14 @@ impl Sheet {
         self.columns.get(column).and_then(|&at| row.cells.get(at)).unwrap_or_default()
     }
 
-    /// The number in a column; none where the cell is empty, or says that there is none, or where there is no such column.
+    /// The number in a column; `None` if the cell is empty or marked as not available, or if there is no such column.
     pub(super) fn number(&self, row: &Row, column: &str) -> Result<Option<f64>, CountersError> {
         match self.text(row, column) {
             "" | "n/a" | "N/A" | "nan" => Ok(None),
             text => match number(text) {
                 Some(value) if value >= 0.0 => Ok(Some(value)),
                 Some(_) => Err(self.wrong(row, column, "is negative")),
-                None => Err(self.wrong(row, column, "is no number")),
+                None => Err(self.wrong(row, column, "is not a number")),
             },
         }
     }
@@ -83,7 +83,7 @@ impl Sheet {
     pub(super) fn unknown(&self) -> CountersError {
         let columns = self.header.iter().take(12).map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ");
         let reason = format!(
-            "is no profile of a known kind: its columns are {columns}; known are rocprof (KernelName, or Name with Calls), rocprofv3 \
+            "is not a profile of a known kind: its columns are {columns}; known are rocprof (KernelName, or Name with Calls), rocprofv3 \
              (Kernel_Name) and Nsight Compute (ID with \"Kernel Name\")"
         );
         CountersError::unfit(&self.path, reason)

@@ -117,12 +117,12 @@ fn nsight_compute_is_read_launch_by_launch_below_a_row_of_units() {
 #[test]
 fn errors_name_line_and_column() {
     let message = error("KernelName,FETCH_SIZE,DurationNs\nk,1,2\nk,x,3\n");
-    assert!(message.contains("line 3, column \"FETCH_SIZE\": 'x' is no number"), "{message}");
+    assert!(message.contains("line 3, column \"FETCH_SIZE\": 'x' is not a number"), "{message}");
     let message = error("KernelName,FETCH_SIZE,DurationNs\nk,1\n");
     assert!(message.contains("line 2 has 2 cells, and the header 3"), "{message}");
     let message =
         error("==PROF== x\nID,Kernel Name,Metric Name,Metric Unit,Metric Value\n0,k,dram__bytes_read.sum,furlong,1\n");
-    assert!(message.contains("line 3, column \"Metric Unit\": 'furlong' is no unit of bytes"), "{message}");
+    assert!(message.contains("line 3, column \"Metric Unit\": 'furlong' is not a unit of bytes"), "{message}");
     let message = error("KernelName,BeginNs,EndNs\nk,20,10\n");
     assert!(message.contains("column \"EndNs\": '10' is before BeginNs, 20"), "{message}");
     let message = error("KernelName,FETCH_SIZE\nk,-4\n");
@@ -352,7 +352,10 @@ fn stalls_are_shares_whichever_way_they_were_counted() {
 fn a_share_in_another_unit_is_refused_with_the_column() {
     let text = format!("ID,Kernel Name,{DRAM}\n,,inst\n0,k,50\n");
     let message = error(&text);
-    assert!(message.contains(&format!("line 2, column \"{DRAM}\": 'inst' is no unit of a share: %")), "{message}");
+    assert!(
+        message.contains(&format!("line 2, column \"{DRAM}\": 'inst' is not a unit of a share: expected %")),
+        "{message}"
+    );
     let newer = of_metrics(&[("dram__bytes_op_read.sum", "Kbyte", 2.0), ("dram__bytes_op_write.sum", "byte", 48.0)]);
     assert_eq!(newer.total_rw_bytes, Some(2048.0));
 }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// Factors of units of bytes, in lower case, `byte` as `b`: powers of 1000 unless they say `Ki`, `Mi`, `Gi`.
+/// Factors of byte units, in lower case, with `byte` as `b`: powers of 1000, except for `Ki`, `Mi` and `Gi`.
 pub(super) const BYTES: [(&str, f64); 10] = [
     ("b", 1.0),
     ("bytes", 1.0),
@@ -16,7 +16,7 @@ pub(super) const BYTES: [(&str, f64); 10] = [
     ("tib", 1099511627776.0),
 ];
 
-/// Factors of units of time, in lower case. Profilers write both forms.
+/// Factors of time units, in lower case. Profilers use both forms.
 pub(super) const SECONDS: [(&str, f64); 9] = [
     ("ns", 1e-9),
     ("nsecond", 1e-9),
@@ -35,12 +35,12 @@ pub(super) fn factor(units: &[(&str, f64)], unit: &str) -> Option<f64> {
     units.iter().find(|(name, _)| *name == unit).map(|(_, factor)| *factor)
 }
 
-/// A number with or without commas, apostrophes or blanks between thousands. `None` if it is none, or not finite.
+/// A number with or without commas, apostrophes or spaces between thousands. `None` if it is not a number, or not finite.
 pub(super) fn number(text: &str) -> Option<f64> {
     let text = text.trim();
     let digits: String = text.chars().filter(|c| !matches!(c, ',' | '\'' | ' ' | '\u{a0}' | '\u{202f}')).collect();
-    // Commas separate thousands where one to three digits, not a lone 0, stand before the first, and three after each; another one may be a decimal
-    // point.
+    // Commas separate thousands if there are one to three digits before the first, other than a lone 0, and three after each; otherwise a comma may
+    // be a decimal point.
     if let Some((first, rest)) = text.split_once(',') {
         let first = first.trim_start_matches(['-', '+']);
         let leads = (1..=3).contains(&first.len()) && first != "0";
@@ -52,7 +52,7 @@ pub(super) fn number(text: &str) -> Option<f64> {
     digits.parse().ok().filter(|value: &f64| value.is_finite())
 }
 
-/// The most bytes of a call that are taken by hand, and the least time.
+/// The most bytes per call, and the least time, that are accepted as arguments.
 const MOST_BYTES: f64 = 1e18;
 const LEAST_SECONDS: f64 = 1e-9;
 
@@ -68,28 +68,28 @@ fn with_unit(text: &str, units: &[(&str, f64)], example: &str) -> Result<f64, St
 pub fn parse_bytes(text: &str) -> Result<f64, String> {
     match with_unit(text, &BYTES, "a number of bytes with its unit, as 77.9MB or 64KiB")? {
         bytes if bytes <= MOST_BYTES => Ok(bytes),
-        _ => Err(format!("'{text}' are more bytes than one call moves: give at most 1000000TB")),
+        _ => Err(format!("'{text}' is more than one call can move: expected at most 1000000TB")),
     }
 }
 
 /// Seconds: `0.270821ms`, `12 µs`.
 pub fn parse_seconds(text: &str) -> Result<f64, String> {
     match with_unit(text, &SECONDS, "a time with its unit, as 0.27ms or 12us")? {
-        seconds if seconds.is_infinite() => Err(format!("'{text}' is no finite time")),
-        // A nanosecond is one in spite of rounding.
+        seconds if seconds.is_infinite() => Err(format!("'{text}' is not a finite time")),
+        // A nanosecond is accepted in spite of rounding.
         seconds if seconds >= LEAST_SECONDS * (1.0 - 1e-12) => Ok(seconds),
-        _ => Err(format!("'{text}' is too short for a call: give at least 1ns")),
+        _ => Err(format!("'{text}' is too short for a call: expected at least 1ns")),
     }
 }
 
-/// Bytes of the kilobyte that rocprof's FETCH_SIZE and WRITE_SIZE count.
+/// Bytes per kilobyte in rocprof's FETCH_SIZE and WRITE_SIZE.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kilobyte {
-    /// 1000, as the sprint report reckons.
+    /// 1000, as in the sprint report.
     #[default]
     Thousand,
-    /// 1024, as the formula in rocprof's own `metrics.xml` divides.
+    /// 1024, as in the formula in rocprof's own `metrics.xml`.
     Binary,
 }
 

@@ -1,5 +1,5 @@
-//! A kernel of one's own, or several in a row, described in TOML, so that the doctor can run them: source, buffers, launches, and what its
-//! author knows of them. `docs/doctor.md` has an example of every key.
+//! A kernel of the user, or several in a row, described in TOML so that the doctor can run them. The description has the source, buffers and
+//! launches, and what the author knows about them. `docs/doctor.md` has an example of every key.
 
 use std::path::PathBuf;
 
@@ -12,11 +12,11 @@ use crate::access::{ExpressionError, Index, Pattern};
 #[serde(deny_unknown_fields)]
 pub struct Description {
     pub name: String,
-    /// The OpenCL C file, beside the description.
+    /// The OpenCL C file, relative to the description.
     pub source: PathBuf,
     #[serde(default)]
     pub options: String,
-    /// Bytes that a run has to move at least: each input once, each output once.
+    /// The ideal bytes of a run: each input once, each output once.
     pub bytes: u64,
     #[serde(default)]
     pub flops: u64,
@@ -24,17 +24,17 @@ pub struct Description {
     pub buffers: Vec<BufferOf>,
     #[serde(rename = "pass", default)]
     pub passes: Vec<PassOf>,
-    /// Faults, each with a description of the same work without it, to confirm what its change gains.
+    /// Faults, each with a description of the same work without it, to confirm the gain.
     #[serde(default)]
     pub remedy: Vec<RemedyOf>,
 }
 
-/// A description of the same work with one fault mended in the source.
+/// A description of the same work in which one fault of the source is fixed.
 #[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RemedyOf {
     pub fault: Fault,
-    /// The other description, beside this one.
+    /// The other description, relative to this one.
     pub description: PathBuf,
 }
 
@@ -55,9 +55,9 @@ pub struct BufferOf {
     pub output: bool,
     #[serde(default)]
     pub allocated: Often,
-    /// When the host writes random bytes of small numbers to it; never by itself.
+    /// When the host writes to it (small numbers); `None` for never.
     pub written: Option<Often>,
-    /// When the host reads it; never by itself.
+    /// When the host reads it; `None` for never.
     pub read: Option<Often>,
 }
 
@@ -67,14 +67,15 @@ pub struct PassOf {
     pub kernel: String,
     pub global: Vec<usize>,
     pub local: Vec<usize>,
-    /// The arguments, in order: names of buffers, or `{ u32 = 5 }`, `{ u64 = 5 }`, `{ f32 = 0.5 }`, `{ f64 = 0.5 }`, `{ local = 1024 }` bytes, `{ first = true }`.
+    /// The arguments, in order: names of buffers, or `{ u32 = 5 }`, `{ u64 = 5 }`, `{ f32 = 0.5 }`, `{ f64 = 0.5 }`, `{ local = 1024 }` bytes, `{
+    /// first = true }`.
     pub arguments: Vec<ArgumentOf>,
-    /// Bytes that it reads of buffers: `{ source = 4096 }`.
+    /// Bytes that it reads from buffers: `{ source = 4096 }`.
     #[serde(default)]
     pub reads: Vec<Moved>,
     #[serde(default)]
     pub writes: Vec<Moved>,
-    /// Launched so many times, each over its part of the work-items, whose first one is the argument `{ first = true }`.
+    /// The number of launches, each over its share of the work-items, whose first one is the argument `{ first = true }`.
     #[serde(default = "one")]
     pub slices: usize,
     #[serde(default)]
@@ -93,7 +94,7 @@ fn one() -> usize {
 #[serde(deny_unknown_fields)]
 pub struct Moved {
     pub buffer: String,
-    /// Bytes, all launches of the pass together.
+    /// Bytes of all launches of the pass together.
     pub bytes: u64,
 }
 
@@ -101,13 +102,13 @@ pub struct Moved {
 #[serde(deny_unknown_fields)]
 pub struct AccessOf {
     pub buffer: String,
-    /// Byte address over `item`, `group` …, as `lanefield access --pattern` takes it.
+    /// Byte address as an expression of `item`, `group` …, as for `lanefield access --pattern`.
     pub pattern: String,
     pub element: usize,
 }
 
 impl AccessOf {
-    /// How the work-items of one group reach it, in wavefronts of so many.
+    /// The accesses of the work-items of one group, in wavefronts of `wavefront`.
     pub fn pattern(&self, group: usize, wavefront: usize) -> Result<Pattern, ExpressionError> {
         Ok(Pattern {
             address: self.pattern.parse()?,
@@ -137,7 +138,7 @@ pub enum ValueOf {
     U64(u64),
     F32(f32),
     F64(f64),
-    /// Bytes of local memory a group.
+    /// Bytes of local memory per group.
     Local(usize),
     /// `uint`: the first work-item of this slice.
     First(bool),
@@ -150,7 +151,7 @@ pub struct Described {
 }
 
 impl PassOf {
-    /// Work-items in all, of all slices.
+    /// Total number of work-items in all slices.
     pub fn work_items(&self) -> usize {
         self.global.iter().product()
     }

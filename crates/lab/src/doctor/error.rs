@@ -1,4 +1,4 @@
-//! Why there is no diagnosis.
+//! Errors of the doctor.
 
 use lanefield::backend::BackendError;
 use lanefield::backend::opencl::OpenClError;

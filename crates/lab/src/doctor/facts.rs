@@ -1,4 +1,4 @@
-//! What the checks are told about a device and about compiled kernels.
+//! The facts about a device and about compiled kernels that the checks use.
 
 use lanefield::backend::opencl::{BuiltKernel, Context, DeviceKind, Program};
 
@@ -13,8 +13,8 @@ use crate::empty::empty_kernel;
 pub(super) const LINE: u64 = 128;
 
 impl DeviceFacts {
-    /// The device of a context; its copy bandwidth and what an empty launch takes are measured. `wavefront`: what to judge by instead of the
-    /// device's own; that of a CPU, whose work-items need not run in step, is 1.
+    /// The device of a context; its copy bandwidth and the time of an empty launch are measured. `wavefront` replaces the device's own wavefront;
+    /// that of a CPU is 1, since its work-items need not run in step.
     pub fn of(context: &Context, wavefront: Option<usize>) -> Result<Self, DoctorError> {
         let info = context.info();
         let is_cpu = info.kind == DeviceKind::Cpu;
@@ -32,7 +32,7 @@ impl DeviceFacts {
     }
 }
 
-/// What the compiler made of a kernel of a program.
+/// The compiler's result for a kernel of a program.
 pub(super) fn code_of(
     context: &Context,
     machine: &DeviceFacts,
@@ -48,7 +48,7 @@ pub(super) fn code_of(
     Ok(code(&facts))
 }
 
-/// The same of a kernel as it was built. A CPU's work-items have no registers of their own.
+/// The same for a kernel that is built already. A CPU's work-items have no registers of their own.
 pub(super) fn code_of_kernel(context: &Context, kernel: &BuiltKernel) -> Code {
     match context.info().kind {
         DeviceKind::Cpu => Code::default(),
@@ -57,7 +57,7 @@ pub(super) fn code_of_kernel(context: &Context, kernel: &BuiltKernel) -> Code {
 }
 
 fn code(facts: &CodeFacts) -> Code {
-    // A spilled register is stored and loaded once at least, 4 bytes each.
+    // A spilled register of 4 bytes is stored and loaded at least once.
     let spilled = facts.spill_bytes.map(|bytes| bytes.stores + bytes.loads);
     Code {
         registers: facts.registers,
@@ -67,8 +67,8 @@ fn code(facts: &CodeFacts) -> Code {
     }
 }
 
-/// Bytes asked for over bytes of sectors moved, and over bytes of lines touched, where the work-items of a group reach `access` by their numbers
-/// in a launch.
+/// Bytes requested divided by bytes of sectors moved, and divided by bytes of lines touched. The work-items of a group make the accesses `access`
+/// in the order of their numbers in a launch.
 pub(super) fn efficiencies_of(
     access: &AccessOf,
     machine: &DeviceFacts,

@@ -1,4 +1,4 @@
-//! What the doctor found: a fault, what it costs, how that is known, and what to change.
+//! A finding of the doctor: a fault, its cost, the evidence, and what to change.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,28 +7,28 @@ use crate::{Compared, Spread};
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fault {
-    /// Work-groups that leave lanes of a wavefront idle, or another number of outer sites a group is faster.
+    /// Work-groups leave lanes of a wavefront idle, or another number of outer sites per group is faster.
     GroupSize,
-    /// Fewer wavefronts than the device takes to hide the latency of its memory.
+    /// There are fewer wavefronts than the device needs to hide the latency of its memory.
     LaunchShape,
-    /// Registers spilled to memory, or arrays that lie there.
+    /// Registers are spilled to memory, or arrays are there.
     Spills,
-    /// A pass writes what the next one reads, and nobody else.
+    /// A pass writes what the next one reads, and nobody else needs.
     Passes,
-    /// Memory transactions that carry more bytes than are asked for.
+    /// Memory transactions have more bytes than were requested.
     Access,
     Transfers,
     Allocations,
-    /// Time between launches, in which the device waits.
+    /// The device waits between launches.
     Launches,
-    /// A unit that a profiler saw full, or warps that wait while none is.
+    /// A profiler saw a unit fully used, or warps waiting although none is.
     Counters,
 }
 
-/// A change that the doctor can make itself, to measure what it gains.
+/// A change that the doctor can make itself, to measure its gain.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Remedy {
-    /// Work-groups of another number of outer sites, or of work-items where there are no sites.
+    /// Work-groups with another number of outer sites, or of work-items if there are no sites.
     GroupSize(usize),
     Groups(usize),
     AllRegisters,
@@ -37,7 +37,7 @@ pub enum Remedy {
     KeepBuffers,
     OneLaunch,
     Source,
-    /// One of several changes, of which nothing tells the best.
+    /// One of several changes; nothing shows which is the best.
     Several,
 }
 
@@ -45,17 +45,17 @@ pub enum Remedy {
 pub struct Finding {
     pub fault: Fault,
     pub title: String,
-    /// The kernel or pass that has it; empty where it is the run as a whole.
+    /// The kernel or pass with the fault; empty for the run as a whole.
     pub kernel: String,
-    /// Predicted gain: the share of the time of a run that the change saves, 0 to 1.
+    /// Predicted gain: the fraction of a run's time that the change saves, 0 to 1.
     pub gain: f64,
     pub evidence: Vec<String>,
-    /// What to change: a flag, an axis of the tuner, or what in the source.
+    /// What to change: a flag, a tuning parameter, or a place in the source.
     pub change: String,
-    /// What the change did gain, where it was made and the times with it and without it differ: the share of the time that it saved, below 0 where it
-    /// cost some.
+    /// The measured gain, if the change was made and the times with and without it differ: the fraction of the time that it saved, negative if it
+    /// cost time.
     pub confirmed_gain: Option<f64>,
-    /// Why it could not be confirmed, where that was asked for.
+    /// Why the gain could not be confirmed, if that was requested.
     pub unconfirmed: Option<String>,
     #[serde(skip)]
     pub remedy: Remedy,
@@ -71,14 +71,14 @@ impl Finding {
         };
         self.unconfirmed = self.confirmed_gain.is_none().then(|| {
             format!(
-                "in turns, the change takes {} and what there was {}: no difference",
+                "alternately, the change takes {} and the original {}: no difference",
                 in_words(changed),
                 in_words(present)
             )
         });
     }
 
-    /// One that nobody tried to confirm, of the run as a whole.
+    /// A finding for the run as a whole, not confirmed.
     pub(super) fn new(
         fault: Fault,
         title: String,
@@ -92,5 +92,5 @@ impl Finding {
     }
 }
 
-/// Gains below this share of the time are not worth a finding: they drown in the spread of the samples.
+/// Gains below this fraction of the time are not reported: they are within the spread of the samples.
 pub(crate) const WORTH_A_FINDING: f64 = 0.02;

@@ -1,5 +1,5 @@
-//! Why a kernel is slow, and what will help: the checklist that people go through by hand, carried out. What a run does is observed first
-//! (`observation.rs`: times, launches, compiled code, addresses, the timeline), then judged (`checks/`), so that the judgement can be tested
+//! Why a kernel is slow, and what will help: an automated version of the checklist that people go through by hand. First a run is observed
+//! (`observation.rs`: times, launches, compiled code, addresses, the timeline), then it is judged (`checks/`), so that the judgement can be tested
 //! without a device.
 //!
 //! | file | subject |

@@ -1,5 +1,5 @@
-//! What the models say of one of Lanefield's kernels before it is run: how its wavefronts reach memory (`lanefield_lab::access`), and what it would take
-//! (`lanefield_lab::estimate`).
+//! The predictions of the models for one of Lanefield's kernels before it runs: the memory accesses of its wavefronts (`lanefield_lab::access`),
+//! and its time (`lanefield_lab::estimate`).
 
 use std::collections::BTreeMap;
 
@@ -14,8 +14,8 @@ use crate::access::{ArrayCounts, kernel_arrays};
 use crate::estimate::{self, Prediction};
 use crate::model::{Array, Counts, KernelWork, Launched, is_described};
 
-/// The models' word on a call in the tuning that `backend` has: how wavefronts reach each array, and the estimate, none where no machine is
-/// known for the device. Nothing of kernels whose accesses they do not know.
+/// The models' result for a call with the tuning of `backend`: the accesses of wavefronts to each array, and the estimate, which is `None` if no
+/// machine is known for the device. Empty for kernels whose accesses the models do not know.
 pub(super) fn modelled(
     backend: &OpenCl,
     machine: &DeviceFacts,
@@ -44,7 +44,7 @@ pub(super) fn modelled(
 
 fn arrays(launched: &Launched, wavefront: usize) -> Vec<ArrayAccess> {
     let mut all: BTreeMap<String, (Counts, usize)> = BTreeMap::new();
-    // Tables are a few bytes a site, the same for all lanes, and stay in the first cache.
+    // Tables have a few bytes per site, the same for all lanes, and stay in the first-level cache.
     let of_fields = |row: &ArrayCounts| matches!(row.array, Array::Field(_));
     for row in kernel_arrays(launched, wavefront, LINE).into_iter().filter(of_fields) {
         let name = row.array.name().to_owned();

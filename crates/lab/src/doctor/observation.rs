@@ -1,4 +1,4 @@
-//! What is known of a run before it is judged: times, launches, code, addresses and the timeline, as plain numbers.
+//! What is known about a run before it is judged: times, launches, code, addresses and the timeline, as plain numbers.
 
 use serde::Serialize;
 
@@ -12,48 +12,49 @@ pub struct DeviceFacts {
     pub name: String,
     pub wavefront: usize,
     pub units: usize,
-    /// Bytes a second: copy, read and written.
+    /// Copy bandwidth in bytes per second, read and written.
     #[serde(rename = "copy_bytes_per_second")]
     pub copy_bandwidth: f64,
-    /// Seconds that an empty launch takes on the device.
+    /// Seconds of an empty launch on the device.
     #[serde(rename = "launch_seconds")]
     pub launch: f64,
-    /// Whether kernels run on the processor that the host runs on.
+    /// Whether kernels run on the processor of the host.
     pub is_cpu: bool,
-    /// Whether it is a CPU that stands for a GPU of that wavefront: launches, code and addresses are judged as there, whatever time they take here.
+    /// Whether it is a CPU that stands in for a GPU with that wavefront: launches, code and addresses are judged as for the GPU, whatever the times
+    /// on the CPU.
     pub stands_for_gpu: bool,
-    /// The architecture of AMD's for which described kernels are compiled to see their registers, if not the device's own.
+    /// The AMD architecture for which described kernels are compiled to see their registers, if it is not the device's own.
     pub compiled_for: Option<String>,
 }
 
-/// What a compiler made of a kernel; `None` where the driver does not tell.
+/// The compiler's result for a kernel; `None` if the driver does not report it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Code {
     pub registers: Option<usize>,
-    /// Bytes a work-item that registers are spilled to, stored and loaded.
+    /// Bytes per work-item for spilled registers, stored and loaded.
     pub spilled_bytes: Option<usize>,
-    /// Bytes a work-item of arrays and spilled registers.
+    /// Bytes per work-item for arrays and spilled registers.
     pub scratch_bytes: Option<usize>,
     pub most_registers: Option<usize>,
 }
 
-/// How the work-items of a wavefront reach one array.
+/// The accesses of a wavefront's work-items to one array.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct ArrayAccess {
     pub array: String,
-    /// Bytes that the kernel asks for in all, at least once each.
+    /// Bytes that the kernel requests, each counted at least once.
     pub bytes: u64,
-    /// Bytes asked for, as a share of those of the sectors that are moved for them, 0 to 1.
+    /// Bytes requested divided by bytes of the sectors moved for them, 0 to 1.
     pub efficiency: f64,
-    /// Bytes asked for, as a share of those of the cache lines that accesses touch, each access by itself, 0 to 1: a first cache serves an access
-    /// line by line.
+    /// Bytes requested divided by bytes of the cache lines touched, each access on its own, 0 to 1: a first-level cache serves an access line by
+    /// line.
     pub line_efficiency: f64,
     pub pattern: String,
 }
 
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct OtherGroup {
-    /// Outer sites a group; work-items where there are none.
+    /// Outer sites per group; work-items if there are no sites.
     pub size: usize,
     #[serde(flatten)]
     pub compared: Compared,
@@ -63,29 +64,29 @@ pub struct OtherGroup {
 pub struct Pass {
     pub kernel: String,
     pub work_items: usize,
-    /// How often each does its work: groups that stay go on to the next sites.
+    /// How many times each group does its work: grid-stride groups continue with further sites.
     pub turns: usize,
     pub group: usize,
-    /// Whether the kernel is right for groups of any size; else a change of it is a change of the source.
+    /// Whether the kernel is correct for groups of any size; if not, another size needs a change of the source.
     pub any_group_size: bool,
     pub any_number_of_groups: bool,
-    /// Work-items a group for each outer site, where groups hold outer sites: their lanes. 1 elsewhere.
+    /// Work-items per outer site in a group (the lanes), if groups consist of outer sites; otherwise 1.
     pub lanes: usize,
     pub launches: usize,
     pub seconds: Spread,
     pub code: Code,
     pub accesses: Vec<ArrayAccess>,
-    /// Buffers that it reads, by name and bytes.
+    /// Buffers that it reads, with the number of bytes.
     pub reads: Vec<(String, u64)>,
     pub writes: Vec<(String, u64)>,
-    /// Whether lanes are the fast dimension of its groups; `None` where it has none.
+    /// Whether lanes are the fast dimension of its groups; `None` if it has no lanes.
     pub lane_fast: Option<bool>,
     pub other_groups: Vec<OtherGroup>,
     pub counters: Option<KernelCounters>,
 }
 
 impl Pass {
-    /// Bytes that it reads and writes of buffers, as far as they are known.
+    /// Bytes that it reads from and writes to buffers, as far as they are known.
     pub fn bytes(&self) -> u64 {
         self.reads.iter().chain(&self.writes).map(|(_, bytes)| bytes).sum()
     }
@@ -98,7 +99,7 @@ impl Pass {
         self.groups() * self.group.div_ceil(wavefront.max(1))
     }
 
-    /// Share of the lanes of its wavefronts that have a work-item, 0 to 1.
+    /// Fraction of the lanes of its wavefronts that have a work-item, 0 to 1.
     pub fn filled(&self, wavefront: usize) -> f64 {
         lanes_filled(self.group, wavefront.max(1))
     }
@@ -106,7 +107,7 @@ impl Pass {
 
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
 pub struct Timeline {
-    /// Seconds of a run from its begin to its end; 0 where it was not watched.
+    /// Seconds of a run from start to end; 0 if they were not measured.
     #[serde(rename = "wall_seconds")]
     pub wall: f64,
     #[serde(rename = "kernel_seconds")]
@@ -133,14 +134,14 @@ pub struct Observation {
     pub subject: String,
     #[serde(skip)]
     pub machine: DeviceFacts,
-    /// Bytes that the whole of it has to move at least: each input once, each output once.
+    /// The ideal bytes of the run: each input once, each output once.
     pub bytes: u64,
-    /// Floating-point operations; 0 where nobody counted them.
+    /// Floating-point operations; 0 if they were not counted.
     pub flops: u64,
     pub passes: Vec<Pass>,
     pub outputs: Vec<String>,
     pub timeline: Timeline,
-    /// Seconds that the kernels would take by the estimate, where there is one.
+    /// Seconds of the kernels according to the estimate, if there is one.
     #[serde(rename = "estimated_seconds")]
     pub estimated: Option<f64>,
     pub estimated_limit: Option<Limit>,
@@ -151,8 +152,8 @@ impl Observation {
         self.passes.iter().map(|pass| pass.seconds.median).sum()
     }
 
-    /// What binds: the greatest of the times that bytes, launches, the host and, where there is one, the estimate would take alone. `in_cache`: the bytes
-    /// fit a cache, so that the bandwidth of memory says nothing of the time they need.
+    /// What limits the run: the largest of the times that bytes, launches, the host and any estimate would take alone. If the bytes fit a
+    /// cache (`in_cache`), the bandwidth of memory does not bound their time.
     pub fn binding(&self, in_cache: bool) -> Binding {
         if let Some(counted) = self.counted() {
             return counted;
@@ -167,8 +168,8 @@ impl Observation {
         };
         let mut candidates = vec![
             candidate(Limit::Launch, launch, "empty launches take that long"),
-            candidate(Limit::Transfers, timeline.transfers, "bytes go between host and device meanwhile"),
-            candidate(Limit::Allocations, timeline.allocations, "buffers are made and given back meanwhile"),
+            candidate(Limit::Transfers, timeline.transfers, "bytes are transferred between host and device meanwhile"),
+            candidate(Limit::Allocations, timeline.allocations, "buffers are allocated and freed meanwhile"),
         ];
         if self.passes.is_empty() {
             let because = "kernels run meanwhile; examine the one that takes longest (--kernel)";
@@ -196,20 +197,20 @@ impl Observation {
         binds.unwrap_or(Binding { limit: Limit::Execution, share: 1.0, because: String::new() })
     }
 
-    /// What binds by the counters of the longest pass, where there are any that say it.
+    /// What limits the longest pass according to its counters, if they determine it.
     fn counted(&self) -> Option<Binding> {
         let longest = self.passes.iter().max_by(|a, b| a.seconds.median.total_cmp(&b.seconds.median))?;
         let binds = longest.counters.as_ref()?.binds.clone()?;
         Some(Binding { because: format!("counters: {}", binds.because), ..binds })
     }
 
-    /// Seconds of a run: by the timeline where it was watched, else those of its kernels.
+    /// Seconds of a run: from the timeline if it was watched, otherwise those of its kernels.
     pub(crate) fn run_seconds(&self) -> f64 {
         self.timeline.wall.max(self.kernel_seconds())
     }
 
-    /// Share of the kernels' time that is above what no change brings them below (one launch, or the bytes at the copy bandwidth), 0 to 1: no finding
-    /// about kernels can gain more.
+    /// The fraction of the kernels' time above the floor (one launch, or the bytes at the copy bandwidth), 0 to 1: no finding about kernels can
+    /// gain more.
     pub(crate) fn headroom(&self) -> f64 {
         if self.machine.stands_for_gpu {
             return 1.0;
@@ -219,7 +220,7 @@ impl Observation {
         if seconds > 0.0 { (1.0 - floor / seconds).clamp(0.0, 1.0) } else { 0.0 }
     }
 
-    /// The same of one pass, whose own bytes and launches it is that count; of all where nothing is known of the bytes of any.
+    /// The same for one pass, with its own bytes and launches; for the whole run if no pass has known bytes.
     pub(crate) fn headroom_of(&self, pass: &Pass) -> f64 {
         let known = self.passes.iter().any(|pass| pass.bytes() > 0);
         if !known || self.passes.len() == 1 || self.machine.stands_for_gpu {

@@ -1,4 +1,4 @@
-//! Observing one of Lanefield's own kernels in a tuning: what it takes, what it launches, and what it takes in other work-groups.
+//! Observes one of Lanefield's own kernels in a tuning: its cost, its launches, and its time with other work-groups.
 
 use lanefield::backend::BackendError;
 use lanefield::backend::opencl::{LaunchEvent, Mapping, OpenCl, Tuning};
@@ -10,7 +10,7 @@ use super::model::modelled;
 use super::observation::{Code, DeviceFacts, Observation, OtherGroup, Pass, Timeline};
 use crate::{Compared, FieldFacts, Sampling, Spread, TimedCase, sample};
 
-/// Outer sites a group that each stencil is tried with, as in Grid's study of `accelerator_threads`.
+/// The numbers of outer sites per group to try for each stencil, as in Grid's study of `accelerator_threads`.
 const THREADS: [usize; 4] = [4, 8, 16, 32];
 
 #[derive(Clone, Debug)]
@@ -62,7 +62,7 @@ impl Examination<'_> {
     ) -> Result<(Vec<LaunchEvent>, Vec<Vec<f64>>), DoctorError> {
         case.prepare(backend, tuning)?;
         backend.set_verbose_builds(true);
-        // Warms up, too.
+        // This also warms up.
         sample(&*backend, Sampling { samples: 1, back_to_back: false }, |backend| case.launch(backend))?;
         let mut times: Vec<Vec<f64>> = Vec::new();
         let mut last = Vec::new();
@@ -77,7 +77,7 @@ impl Examination<'_> {
         Ok((last, times))
     }
 
-    /// A launch that goes over so many work-items' worth of sites.
+    /// A pass for a launch over the sites of `items` work-items.
     fn pass(&self, backend: &OpenCl, launch: &LaunchEvent, (nsimd, items): (usize, usize), seconds: Spread) -> Pass {
         let sizes = launch.work_items();
         let most = self.tuning.max_registers.filter(|&most| most > 0);
@@ -104,7 +104,7 @@ impl Examination<'_> {
         }
     }
 
-    /// The kernel in groups of other numbers of outer sites than those of `launches`, where the device takes them.
+    /// Times the kernel with other numbers of outer sites per group than those of `launches`, if the device supports them.
     fn others(
         &self,
         backend: &mut OpenCl,
@@ -117,7 +117,7 @@ impl Examination<'_> {
         for size in THREADS {
             let accelerator_threads = Some(AcceleratorThreads::new(size).map_err(BackendError::from)?);
             let changed = Tuning { accelerator_threads, ..self.tuning };
-            // A device may refuse a size; then it is not one to change to. Nor is one that comes to the same launches.
+            // Sizes that a device does not support are left out, and so are those that lead to the same launches.
             let launched =
                 case.prepare(backend, changed).and_then(|()| backend.launches_of(&mut || case.launch(backend)));
             match launched {
@@ -129,7 +129,7 @@ impl Examination<'_> {
         Ok(others)
     }
 
-    /// The kernel in its tuning and in another one, alternately.
+    /// Times the kernel in its tuning and in another one, alternately.
     pub fn compared(
         &self,
         backend: &mut OpenCl,
@@ -137,7 +137,7 @@ impl Examination<'_> {
         changed: Tuning,
     ) -> Result<Compared, DoctorError> {
         let present = self.tuning;
-        // Programs are built, and clocks are up.
+        // Programs are built, and clocks have risen.
         for tuning in [present, changed] {
             case.prepare(backend, tuning)?;
             sample(&*backend, Sampling { samples: 1, back_to_back: false }, |backend| case.launch(backend))?;
@@ -151,7 +151,7 @@ impl Examination<'_> {
     }
 }
 
-/// Seconds of whole runs, of those of each launch over the runs.
+/// Seconds of whole runs, from those of each launch in all runs.
 fn whole_runs(times: &[Vec<f64>]) -> Option<Spread> {
     let runs = times.iter().map(Vec::len).min().unwrap_or(0);
     Spread::of((0..runs).map(|run| times.iter().map(|times| times[run]).sum()).collect())

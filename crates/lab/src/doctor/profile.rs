@@ -1,14 +1,14 @@
-//! Kernels as a profiler saw them, so that they are judged by their counters after the fact, without a device; and the counters of a profile beside what is
-//! observed here.
+//! Kernels from a profile: they are judged by their counters after the fact, without a device. The counters of a profile can also be added to an
+//! observation.
 
 use super::observation::{Code, DeviceFacts, Observation, Pass, Timeline};
 use crate::Spread;
 use crate::counters::KernelCounters;
 
-/// Work-items of a warp on NVIDIA's GPUs, of which counters say what binds.
+/// Work-items per warp on NVIDIA's GPUs, whose counters determine what limits a kernel.
 const WARP: usize = 32;
 
-/// What is known of each kernel of a profile that has a time, the longest first.
+/// An observation for each kernel of a profile that has a time, the longest first.
 pub fn of_profile(kernels: &[KernelCounters]) -> Vec<Observation> {
     kernels.iter().filter_map(observed).collect()
 }
@@ -47,7 +47,7 @@ fn observed(counters: &KernelCounters) -> Option<Observation> {
 }
 
 impl Observation {
-    /// Adds the counters of a profile to the passes of the same kernels in as many work-items. The number of passes that have some now.
+    /// Adds the counters of a profile to the passes with the same kernel and number of work-items. Returns the number of passes that have counters.
     pub fn add_counters(&mut self, kernels: &[KernelCounters]) -> usize {
         let mut found = 0;
         for pass in &mut self.passes {

@@ -1,4 +1,4 @@
-//! Descriptions read and checked.
+//! Reads and checks descriptions.
 
 use std::path::{Path, PathBuf};
 
@@ -103,7 +103,7 @@ impl Description {
 }
 
 impl PassOf {
-    /// The byte behind the last one that the first group reaches of a buffer.
+    /// One past the last byte of a buffer that the first group accesses.
     fn end_of(&self, access: &AccessOf) -> Result<u64, String> {
         let refused = |reason: String| format!("buffer {}, pattern '{}': {reason}", access.buffer, access.pattern);
         let pattern = access.pattern(self.group(), 1).map_err(|error| refused(error.to_string()))?;

@@ -1,4 +1,4 @@
-//! Observing what a description says, with some of it changed or not. How it is run: `runner.rs`.
+//! Observes a described run, with or without a change. `runner.rs` runs it.
 
 use lanefield::backend::opencl::Context;
 
@@ -11,7 +11,7 @@ use super::runner::{BACK_TO_BACK, Runner};
 use crate::{Compared, Spread};
 
 impl Described {
-    /// The same with a change made; `pass`: the kernel that has the fault. `None` where the change is one of the source.
+    /// The same with a change; `pass` is the kernel with the fault. `None` if the change is one of the source.
     pub fn changed(&self, pass: &str, remedy: Remedy) -> Option<Self> {
         let mut changed = self.clone();
         let description = &mut changed.description;
@@ -72,7 +72,7 @@ impl Described {
         })
     }
 
-    /// The build options, so that the compiler says what kernels take where it can.
+    /// The build options, with those that make the compiler report resources, if it can.
     fn options(&self, context: &Context) -> String {
         let verbose = if context.info().limits_registers() { " -cl-nv-verbose" } else { "" };
         format!("{}{verbose}", self.description.options)
@@ -146,7 +146,7 @@ impl Described {
         Ok(others)
     }
 
-    /// Runs it and the same with a change alternately. `of` takes what counts of a run from the seconds of its passes and its timeline.
+    /// Runs it with and without a change, alternately. `of` extracts the number to compare from the seconds of the passes and the timeline.
     pub fn compared(
         &self,
         changed: &Self,
@@ -158,7 +158,7 @@ impl Described {
             Runner::new(context, self, self.options(context))?,
             Runner::new(context, changed, changed.options(context))?,
         ];
-        // Each is run several times at once.
+        // Each run consists of several, back to back.
         Compared::alternately(samples.div_ceil(BACK_TO_BACK), |is_changed| {
             let (times, timeline) = runners[usize::from(is_changed)].watch(1)?;
             let passes: Vec<f64> = times.iter().map(|spread| spread.median).collect();

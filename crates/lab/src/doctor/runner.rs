@@ -1,4 +1,4 @@
-//! Running what a description says: its buffers, its launches, and when each of them ran.
+//! Runs a description: its buffers, its launches, and the time of each.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -11,10 +11,10 @@ use super::observation::Timeline;
 use crate::Spread;
 
 const WARM_UP: usize = 2;
-/// A kernel of others may touch any memory, which is the program's where the device is the host.
+/// A kernel of the user may access any memory, which includes the program's own if the device is the host.
 const CRASHED: &str = "a kernel of the description crashed: it touches memory outside its buffers, or runs for ever; compare the bytes of the buffers with \
                        the global sizes, with the arguments and with the source";
-/// Runs that are queued one after the other when the timeline is watched.
+/// Number of runs queued back to back when the timeline is watched.
 pub(super) const BACK_TO_BACK: usize = 4;
 
 pub(super) struct Runner<'c> {
@@ -22,7 +22,7 @@ pub(super) struct Runner<'c> {
     description: &'c Description,
     pub program: Arc<Program>,
     buffers: Vec<Option<Buffer>>,
-    /// What the host writes, as long as the largest buffer, and where it reads to.
+    /// The data that the host writes, as long as the largest buffer, and to which it reads.
     data: Vec<u8>,
     back: Vec<u8>,
 }
@@ -30,10 +30,10 @@ pub(super) struct Runner<'c> {
 impl<'c> Runner<'c> {
     pub fn new(context: &'c Context, described: &'c Described, options: String) -> Result<Self, DoctorError> {
         let description = &described.description;
-        // SAFETY: the source is that of the user, who asks for it to be run with the arguments of the description.
+        // SAFETY: the user asks to run this source with the arguments of the description.
         let program = unsafe { context.program(&description.name, &described.source, &options)? };
         let longest = description.buffers.iter().map(|buffer| buffer.bytes).max().unwrap_or(0);
-        // The device refuses what is too large before the host makes room for as many bytes; buffers of each run are tried, too.
+        // The device rejects what is too large before the host allocates as many bytes. Buffers that are created in each run are tried too.
         let mut buffers = Vec::with_capacity(description.buffers.len());
         for buffer in &description.buffers {
             let made = context.allocate(buffer.bytes, &buffer.name)?;
@@ -51,13 +51,13 @@ impl<'c> Runner<'c> {
     fn write(&self, description: &BufferOf, buffer: &Buffer, when: Often) -> Result<(), OpenClError> {
         match description.written {
             Some(often) if often == when => self.context.write(buffer, 0, &self.data[..description.bytes]),
-            // What nobody writes is not left undefined.
+            // Buffers that nobody writes are initialised.
             None if when == Often::Once => self.context.fill_zero(buffer),
             _ => Ok(()),
         }
     }
 
-    /// Seconds of each pass over the runs, and what a run takes among several that follow each other.
+    /// Seconds of each pass in all runs, and the time of one among several runs back to back.
     pub fn watch(&mut self, samples: usize) -> Result<(Vec<Spread>, Timeline), DoctorError> {
         explaining_crashes(CRASHED, || self.watched(samples))
     }
@@ -95,7 +95,7 @@ impl<'c> Runner<'c> {
         Ok((times.into_iter().filter_map(Spread::of).collect(), timeline))
     }
 
-    /// What the description says of a run's timeline before it is run.
+    /// The timeline of a run according to the description, before it runs.
     fn planned(&self) -> Timeline {
         let Description { buffers, passes, .. } = self.description;
         let each_run = |often: Option<Often>| often == Some(Often::EachRun);
@@ -110,7 +110,7 @@ impl<'c> Runner<'c> {
         }
     }
 
-    /// Runs once, and adds what transfers and allocations took. Launches with the pass that each is of.
+    /// Runs once, and adds the times of transfers and allocations. Returns the launches, each with its pass.
     fn run(&mut self, timeline: &mut Timeline) -> Result<Vec<(usize, LaunchEvent)>, DoctorError> {
         let description = self.description;
         let mut events = Vec::new();
@@ -118,7 +118,7 @@ impl<'c> Runner<'c> {
             if buffer.allocated == Often::EachRun {
                 let start = Instant::now();
                 let made = self.context.allocate(buffer.bytes, &buffer.name)?;
-                // The memory of some drivers is only there once it was touched.
+                // Some drivers only allocate memory when it is first touched.
                 self.context.fill_zero(&made)?;
                 self.context.finish()?;
                 timeline.allocations += start.elapsed().as_secs_f64();
@@ -151,7 +151,7 @@ impl<'c> Runner<'c> {
                 self.context.finish()?;
                 let start = Instant::now();
                 self.buffers[number] = None;
-                // What is described has no pool.
+                // Described runs have no memory pool.
                 self.context.trim_memory();
                 timeline.allocations += start.elapsed().as_secs_f64();
             }
@@ -183,7 +183,7 @@ impl<'c> Runner<'c> {
     }
 }
 
-/// Bytes of f32 numbers from 1 to 2, all different: none is slow to compute with, and none is like the next one.
+/// Distinct f32 numbers from 1 to 2, as bytes: none is slow to compute with.
 fn numbers(bytes: usize) -> Vec<u8> {
     let mut state = 0x9e37_79b9_u32;
     let words = (0..bytes.div_ceil(4)).flat_map(|_| {

@@ -1,4 +1,4 @@
-//! The timeline of a run that was traced (`--trace` of any command), so that transfers, allocations and gaps are judged after the fact.
+//! The timeline of a traced run (`--trace` of any command), so that transfers, allocations and gaps can be judged after the fact.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ struct Trace {
     events: Vec<Event>,
 }
 
-/// Times are microseconds.
+/// Times are in microseconds.
 #[derive(Deserialize)]
 struct Event {
     name: String,
@@ -36,7 +36,7 @@ impl Event {
     }
 }
 
-/// The length of what some ranges cover together.
+/// The total length covered by some ranges.
 fn covered(mut ranges: Vec<(f64, f64)>) -> f64 {
     ranges.sort_by(|a, b| a.0.total_cmp(&b.0));
     let (mut all, mut until) = (0.0, f64::NEG_INFINITY);
@@ -88,7 +88,7 @@ fn observed(trace: Trace) -> Option<Observation> {
     // Kernels, copies and fills, which may overlap.
     let moved = |event: &&&Event| !matches!(event.name.as_str(), "write to device" | "read from device" | "allocate");
     timeline.kernels = 1e-6 * covered(events.iter().filter(moved).map(|event| event.range()).collect());
-    // While the host builds programs, reads files or asks for the times of events, no launch could have come.
+    // While the host builds programs, reads files or queries the times of events, it could not have launched anything.
     let host = |event: &&Event| {
         event.ph == "X" && (matches!(event.cat.as_str(), "build" | "file") || event.name == "times of events (trace)")
     };
@@ -106,7 +106,7 @@ fn observed(trace: Trace) -> Option<Observation> {
             wavefront: 1,
             units: 1,
             copy_bandwidth: f64::NAN,
-            // No launch that was seen took less.
+            // The shortest launch that was seen.
             launch: shortest,
             ..DeviceFacts::default()
         },

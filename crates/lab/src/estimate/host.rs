@@ -9,7 +9,7 @@ use crate::machine::{Machine, MachineKind, cache_of_host};
 use crate::model::ModelError;
 
 impl Machine {
-    /// A machine that ships, by its name in any case; `host` is measured.
+    /// The machine that ships under this name, ignoring case; `host` is measured.
     pub fn named(name: &str) -> Result<Self, ModelError> {
         if name.eq_ignore_ascii_case("host") {
             return Self::host();
@@ -17,8 +17,8 @@ impl Machine {
         Ok(named("machine", Self::shipped(), &["host"], name)?)
     }
 
-    /// This host: bandwidths are measured with as many threads as the CPU reference takes; cores, clock and caches are what the system tells. What a
-    /// core takes from the last cache is not measured: 16 bytes a clock.
+    /// This host: bandwidths are measured with the number of threads of the CPU reference; the system reports cores, clock and caches. The rate of
+    /// a core from the last cache is not measured: 16 bytes per clock are assumed.
     pub fn host() -> Result<Self, ModelError> {
         let cpu = Cpu::new(None)?;
         let ceiling = |operation| MemoryOf::Host(&cpu).ceiling(operation, None);

@@ -1,5 +1,5 @@
-//! Estimates before anything is built or run: what a workload can take on a machine at best, and what binds. A machine is a short file of numbers; a
-//! workload is a number of lines, fetches and levels of a tree, or one of the kernels of this library (`crate::model`).
+//! Estimates before anything is built or run: the least time of a workload on a machine, and what limits it. A machine is a short file of numbers.
+//! A workload is a number of lines, fetches and levels of a tree, or one of the kernels of this library (`crate::model`).
 
 mod host;
 mod prediction;

@@ -1,7 +1,7 @@
-//! The limits of a launch, and how they make a time. Each limit is a number of things over the rate at which the machine does them. Where one is far above
-//! the others, the launch takes that long; where two are alike, they wait for each other now and then, and the launch takes longer than either: the norm
-//! (Σ tᵏ)^(1/k) with k = 8, for which two equal limits cost 9% and one of 0.8 of the other 2%. The number is one for all kernels and machines; it was
-//! chosen with the times of an H200 in view (docs/estimate.md).
+//! The limits of a launch, and the time that follows. Each limit is an amount of work divided by the rate of the machine for it. If one limit is
+//! far above the others, it sets the time. If two are similar, each has to wait for the other now and then, and the launch takes longer than
+//! either. The model is the norm (Σ tᵏ)^(1/k) with k = 8, for which two equal limits cost 9%, and one of 0.8 of the other costs 2%. The same k is
+//! used for all kernels and machines; it was chosen with measured times of an H200 (docs/estimate.md).
 
 use serde::Serialize;
 
@@ -9,7 +9,7 @@ use crate::binding::Limit;
 
 const SHARPNESS: f64 = 8.0;
 
-/// What a launch asks of one limit: `amount` of `unit` at `rate` a second.
+/// The work of a launch for one limit: `amount` of `unit`, at `rate` per second.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Load {
     pub kind: Limit,
@@ -30,9 +30,9 @@ impl Load {
 pub struct Prediction {
     pub seconds: f64,
     pub binds: Limit,
-    /// Seconds of an empty launch, part of `seconds`.
+    /// Seconds of an empty launch, included in `seconds`.
     pub launch_seconds: f64,
-    /// All limits, the greatest first.
+    /// All limits, the largest first.
     pub limits: Vec<Load>,
 }
 

@@ -1,16 +1,17 @@
-//! Many devices: what a stencil kernel takes on the part of a rank, with what is sent meanwhile, and an iteration of conjugate gradients.
+//! Many devices: the time of a stencil kernel on the local volume of a rank, with its exchange of halos, and of an iteration of conjugate
+//! gradients.
 //!
-//! A launch packs what other parts read, has it fetched, sent and put back while the sites are computed that need nothing of it, unpacks, and computes the
-//! others. Packets go in two batches, of which one is fetched while the other is put back; ranks of a host read each other's where they lie. So it takes the
-//! longer of
+//! A launch packs the sites that neighbours read. While these packets are fetched, sent and put back, it computes the sites that need no halo. Then
+//! it unpacks, and computes the others. Packets go in two batches: one is fetched while the other is put back. Ranks of one host read each other's
+//! packets in place. The time is the longer of
 //!
 //! ```text
 //! pack + all sites + two launches more
 //! pack + exchange, 3/4 (to the host + to the device), between hosts, unpack + the other sites
 //! ```
 //!
-//! An iteration on the normal equations, even-odd, launches the kernel four times, or of a clover operator each of its kernels twice, reads and writes ten
-//! fields beside, and takes two sums.
+//! An iteration on the normal equations, even-odd, launches the kernel four times (for a clover operator, each of its two kernels twice), reads and
+//! writes ten further fields, and computes two sums.
 
 use lanefield::comm::Decomposition;
 use lanefield::kernel::clover::{EO_CLOVER, OE_CLOVER};
@@ -21,13 +22,13 @@ use super::stencil::stencil;
 use crate::machine::{Cluster, Machine};
 use crate::model::{KernelWork, ModelError};
 
-/// Sites of the lattice that times a site are taken from, at most: tables of it are made.
+/// The largest lattice from which the time per site is computed, because tables of it are created.
 const MOST_SITES: usize = 1 << 20;
-/// Launches of each of the two kernels in an iteration.
+/// Launches of each of the two kernels per iteration.
 const LAUNCHES: f64 = 2.0;
-/// Fields of one parity that vector operations of an iteration read and write.
+/// Fields of one parity that the vector operations of an iteration read and write.
 const FIELDS: f64 = 10.0;
-/// Launches of vector operations in an iteration.
+/// Launches of vector operations per iteration.
 const VECTOR_LAUNCHES: f64 = 5.0;
 const SUMS: f64 = 2.0;
 
@@ -39,17 +40,17 @@ pub struct RanksEstimate {
     #[serde(flatten)]
     pub launch: RanksLaunch,
     pub iteration_seconds: f64,
-    /// Sites of one parity that all ranks compute in a second.
+    /// Sites of one parity per second, for all ranks together.
     pub sites_per_second: f64,
 }
 
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct RanksLaunch {
-    /// Bytes that a rank sends, one parity.
+    /// Bytes that a rank sends, for one parity.
     pub sent_bytes: f64,
-    /// The kernel alone on such a part.
+    /// The kernel alone on such a local volume.
     pub alone_seconds: f64,
-    /// Packets on their way: the sites are computed meanwhile that need nothing of them.
+    /// The exchange of packets, during which sites that need no halo are computed.
     pub exchange_seconds: f64,
     pub launch_seconds: f64,
     pub binds: RanksLimit,
@@ -63,7 +64,7 @@ pub enum RanksLimit {
     Network,
 }
 
-/// Estimates a kernel and an iteration on so many ranks of a cluster, on the whole lattice of `work`.
+/// Estimates a kernel and an iteration on `ranks` ranks of a cluster, on the whole lattice of `work`.
 pub fn on_ranks(cluster: &Cluster, work: &KernelWork, ranks: usize) -> Result<RanksEstimate, ModelError> {
     let machine = Machine::named(&cluster.device)?;
     let decomposition = Decomposition::of_ranks(work.extents, ranks)?;
@@ -129,7 +130,7 @@ fn launch_on_ranks(
     Ok(RanksLaunch { sent_bytes, alone_seconds, exchange_seconds, launch_seconds: device.max(packets), binds })
 }
 
-/// The time of a site of one parity, on a lattice like the part that is not too large for tables.
+/// The time per site of one parity, on a lattice like the local volume that is small enough for tables.
 fn seconds_a_site(machine: &Machine, work: &KernelWork, part: Extents) -> Result<f64, ModelError> {
     let mut extents = part.as_array();
     while extents.iter().product::<usize>() > MOST_SITES {
@@ -142,15 +143,15 @@ fn seconds_a_site(machine: &Machine, work: &KernelWork, part: Extents) -> Result
     Ok(computing / (extents.volume() as f64 / 2.0))
 }
 
-/// Bytes of a packet for each site of a face: half spinors, whole ones in half precision.
+/// Bytes of a packet per site of a face: half spinors; whole ones in half precision.
 fn packet_bytes(work: &KernelWork) -> usize {
     let words = if work.precision == Precision::Half { Spinors::WORDS } else { Spinors::WORDS / 2 };
     work.parts * work.precision.device_bytes(words)
 }
 
-/// Seconds that packets to other hosts take between them.
+/// Seconds for packets to other hosts.
 fn beyond_the_host(cluster: &Cluster, decomposition: &Decomposition, faces: &[(usize, f64)]) -> f64 {
-    // Ranks of a host follow each other, x fastest: neighbours that are fewer ranks away than a host has are in it, as a rule.
+    // Ranks are assigned to hosts in order, x fastest: neighbours whose ranks differ by less than the number per host are usually on the same host.
     let cut = decomposition.cut().0;
     let away = |d: usize| cut[..d].iter().product::<usize>();
     let is_beyond = |d: usize| away(d) * cut[d] > cluster.devices_per_node as usize;

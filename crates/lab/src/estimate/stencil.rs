@@ -1,4 +1,4 @@
-//! The kernels of this library on a machine: what a launch takes at least, with every limit, before it is run.
+//! The kernels of this library on a machine: the least time of a launch, with every limit, before it runs.
 
 use lanefield::kernel::Ceiling;
 use lanefield_reference::real::Precision;
@@ -13,7 +13,7 @@ use crate::model::{Instructions, KernelWork, ModelError, Streams, UnitTraffic};
 pub struct KernelEstimate {
     #[serde(flatten)]
     pub prediction: Prediction,
-    /// Floating-point operations, as the field counts them; none where nobody does.
+    /// Floating-point operations as counted in lattice QCD; `None` if they are not counted.
     pub flops: Option<f64>,
     pub streams: Streams,
     pub traffic: UnitTraffic,

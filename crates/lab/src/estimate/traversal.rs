@@ -1,48 +1,48 @@
-//! Trees of one cache line a node, traversed by the lanes of wavefronts: how many lines, levels and lanes (T. Lottes, "Thinking Through GPU Memory
-//! Access", 2018). A tree of n levels of branches has 2ⁿ leaves and 2ⁿ⁺¹ − 1 nodes; all are binary here.
+//! Trees with one cache line per node, traversed by the lanes of wavefronts: the number of lines, levels and lanes (T. Lottes, "Thinking Through
+//! GPU Memory Access", 2018). A tree of n levels of branches has 2ⁿ leaves and 2ⁿ⁺¹ − 1 nodes; all are binary here.
 
 use crate::machine::Machine;
 use serde::Serialize;
 
-/// Lines a lane that a regrouping takes at least: its state goes to a bucket in memory, and comes back.
+/// The least number of lines per lane for a regrouping, in which its state goes to a bucket in memory and comes back.
 pub(crate) const REGROUPING_LINES_A_LANE: f64 = 2.0;
 
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct TraversalReport {
     pub levels: u32,
-    /// Bandwidth on chip over that of memory.
+    /// On-chip bandwidth divided by memory bandwidth.
     pub on_chip_ratio: f64,
-    /// Bandwidth of registers over that of memory.
+    /// Register bandwidth divided by memory bandwidth.
     pub register_ratio: f64,
-    /// Lanes of a wavefront that are enough where all of them miss the caches.
+    /// Number of lanes of a wavefront that saturate memory if all of them miss the caches.
     pub divergent_lanes: f64,
     pub l1_lines: u64,
-    /// Levels of branches of a tree that a first cache holds.
+    /// Number of tree levels that fit a first-level cache.
     pub l1_levels: u32,
-    /// Lanes that these levels lead to a node of their own.
+    /// Number of lanes for which these levels lead to distinct nodes.
     pub l1_lanes: u64,
     /// Lines of a wavefront's traversal whose lanes stay together until the last levels, which lead each lane to a leaf of its own.
     pub coherent_lines: u64,
-    /// Of these, the lines of the last levels.
+    /// The lines of these last levels.
     pub last_lines: u64,
-    /// Share of the lanes that hit where a wavefront misses one line.
+    /// Fraction of the lanes that hit if a wavefront misses one line.
     pub hit_rate: f64,
-    /// Traversals a second of wavefronts, as memory allows: of `coherent_lines`.
+    /// Traversals per second of wavefronts within the limit of memory, with `coherent_lines` each.
     #[serde(rename = "memory_bound_per_second")]
     pub memory_bound: f64,
-    /// The same, of the least lines that lead each lane to a leaf of its own: two for each lane, counted without the levels above.
+    /// The same with the least number of lines that lead each lane to a leaf of its own: two per lane, without the levels above.
     #[serde(rename = "memory_bound_at_least_per_second")]
     pub memory_bound_at_least: f64,
-    /// Traversals a second of single lanes, as fetches allow: one a level.
+    /// Traversals per second of single lanes within the limit of fetches: one per level.
     #[serde(rename = "fetch_bound_per_second")]
     pub fetch_bound: f64,
-    /// Lines of a wavefront for regrouping its lanes.
+    /// Lines of a wavefront to regroup its lanes.
     pub regrouping_lines: f64,
-    /// Rate with a regrouping a traversal over that without, of the least lines.
+    /// Rate with one regrouping per traversal divided by that without, for the least number of lines.
     pub regrouped_rate: f64,
 }
 
-/// Nodes of a tree of so many levels of branches; `None` where no 64 bits hold them.
+/// Nodes of a tree with this number of levels of branches; `None` if it exceeds 64 bits.
 fn nodes(levels: u32) -> Option<u64> {
     2u64.checked_pow(levels.checked_add(1)?).map(|nodes| nodes - 1)
 }
@@ -56,18 +56,18 @@ impl Machine {
         self.unit_clocks() * f64::from(self.lanes) / self.fetch_clocks
     }
 
-    /// Levels of branches that lead each lane of a wavefront to a leaf of its own.
+    /// The number of last levels, which lead each lane of a wavefront to a leaf of its own.
     fn last_levels(&self) -> u32 {
         self.lanes.next_power_of_two().ilog2()
     }
 
-    /// Lines of a wavefront's traversal of so many levels, whose lanes stay together but for the last levels.
+    /// Lines of a wavefront's traversal of this number of levels, whose lanes stay together except in the last levels.
     fn coherent_lines(&self, levels: u32) -> u64 {
         let last = levels.min(self.last_levels());
         nodes(last).unwrap_or(u64::MAX).saturating_add(u64::from(levels - last))
     }
 
-    /// Lines of a wavefront's traversal of which `divergence` (0 to 1) of the levels are each lane's own.
+    /// Lines of a wavefront's traversal in which each lane goes its own way at a fraction `divergence` (0 to 1) of the levels.
     pub(super) fn lines_of_tree(&self, levels: u32, divergence: f64) -> f64 {
         let (coherent, lanes) = (self.coherent_lines(levels) as f64, f64::from(self.lanes));
         let own = lanes * f64::from(levels);

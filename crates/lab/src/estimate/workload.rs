@@ -1,5 +1,5 @@
-//! A workload by hand, on a machine: lines, fetches, register operands and instructions of one wavefront's piece of work. What is left open of a tree
-//! follows from its depth.
+//! A workload defined by the user, on a machine: lines, fetches, register operands and instructions of one wavefront's piece of work. For a tree,
+//! numbers that are left out follow from its depth.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,34 +10,34 @@ use crate::binding::Limit;
 use crate::description::{Description, DescriptionError};
 use crate::machine::Machine;
 
-/// What one wavefront does in one piece of work. A file is TOML with these keys.
+/// The work of one wavefront for one piece of work. A file is TOML with these keys.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all(serialize = "snake_case", deserialize = "kebab-case"), deny_unknown_fields)]
 pub struct Workload {
     #[serde(default)]
     pub name: String,
-    /// Levels of branches of a tree that is traversed; 0 for none.
+    /// Number of levels of branches in the tree that is traversed; 0 for no tree.
     #[serde(default)]
     pub levels: u32,
-    /// Share of the levels at which each lane goes its own way, 0 to 1.
+    /// Fraction of the levels at which each lane goes its own way, 0 to 1.
     #[serde(default)]
     pub divergence: f64,
-    /// Lines from memory; where nothing is said, those of the tree.
+    /// Lines from memory; if left out, those of the tree.
     pub lines: Option<f64>,
-    /// Share of the lines that are found in the first cache instead, 0 to 1.
+    /// Fraction of the lines that hit in the first-level cache, 0 to 1.
     #[serde(default)]
     pub hits: f64,
-    /// Fetches of each lane; where nothing is said, one a level.
+    /// Fetches per lane; if left out, one per level.
     pub fetches: Option<f64>,
-    /// Bytes of operands that each lane takes from registers.
+    /// Bytes of operands that each lane reads from registers.
     #[serde(default)]
     pub register_bytes: f64,
     #[serde(default)]
     pub instructions: f64,
-    /// Times that the lanes are regrouped through memory, at two lines a lane.
+    /// Number of times that the lanes are regrouped through memory, at two lines per lane.
     #[serde(default)]
     pub regroupings: f64,
-    /// Lanes of a wavefront that do useful work, 0 to 1: less makes nothing faster, and counts for rates of lanes.
+    /// Fraction of a wavefront's lanes that do useful work, 0 to 1. It changes no time, only the rates per lane.
     #[serde(default = "all")]
     pub occupied: f64,
 }
@@ -48,19 +48,19 @@ fn all() -> f64 {
 
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct WorkloadReport {
-    /// Lines from memory of a wavefront, with those of regrouping.
+    /// Lines from memory per wavefront, including those of regrouping.
     pub lines: f64,
     pub fetches: f64,
-    /// Pieces of work a second of wavefronts.
+    /// Pieces of work per second, for all wavefronts together.
     pub wavefronts_per_second: f64,
     pub lanes_per_second: f64,
-    /// Times and limits of one wavefront's piece of work with the whole machine at work on others: shares of its rates.
+    /// Times and limits of one wavefront's piece of work while the whole machine works on others, so that it has a share of the rates.
     pub prediction: Prediction,
 }
 
 impl Workload {
-    /// What it takes on a machine: rates are those of the whole machine, busy with such work. Of memory it is the read that
-    /// was measured, else the peak, as a gauge of what can be at best.
+    /// The prediction on a machine: rates are those of the whole machine, busy with such work. The bandwidth of memory is the measured read
+    /// bandwidth, or else the vendor's peak, as an upper limit.
     pub fn on(&self, machine: &Machine) -> WorkloadReport {
         let lanes = f64::from(machine.lanes);
         let of_tree = if self.levels > 0 { machine.lines_of_tree(self.levels, self.divergence) } else { 0.0 };
@@ -156,7 +156,7 @@ mod tests {
             assert!(error.contains("w.toml has no work: give levels, lines, fetches"), "{error}");
         }
         for (text, said) in [
-            ("divergence = 2", "w.toml says divergence = 2, and a share from 0 to 1 is needed"),
+            ("divergence = 2", "w.toml says divergence = 2: expected a share from 0 to 1"),
             ("lines = -1", "lines = -1"),
             ("instructions = nan", "NaN"),
             ("depth = 3", "w.toml cannot be read"),

@@ -1,4 +1,5 @@
-//! What experiments are made of: arrays of a size that fits the device, launches, and two sides that are compared, then timed by turns.
+//! The components of experiments: arrays of a size that fits the device, launches, and two sides whose results are compared and which are timed
+//! alternately.
 
 use std::cell::OnceCell;
 use std::sync::Arc;
@@ -14,29 +15,29 @@ use crate::sources;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Scale {
-    /// As small as they can be: to see that both sides give the same, not to time them.
+    /// As small as possible: to check that both sides have the same result, not to time them.
     Tiny,
     Quick,
-    /// On a GPU larger than its last cache; 16 MiB each on a CPU.
+    /// Larger than the last cache on a GPU; 16 MiB each on a CPU.
     Full,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Options {
     pub scale: Scale,
-    /// Pairs of samples of an experiment; without a number as many as there is time for, 3 to 15.
+    /// Number of pairs of samples per experiment; if `None`, as many as there is time for, 3 to 15.
     pub samples: Option<usize>,
 }
 
 const SAMPLES: [usize; 2] = [3, 15];
-/// Time for the samples of an experiment without a number.
+/// The time for the samples of an experiment if their number is not set.
 const BUDGET: Duration = Duration::from_millis(800);
-/// Both sides run so long before they are timed: clocks go up.
+/// Length of the warm-up of both sides before they are timed, in which clocks rise.
 const WARM_UP: Duration = Duration::from_millis(20);
-/// Work-items of a group, where nothing else is compared.
+/// Work-items per group, if group sizes are not what is compared.
 pub(super) const GROUP: usize = 256;
 
-/// One launch of a kernel, whose arguments begin with the buffer that it writes.
+/// One launch of a kernel, whose first argument is the buffer that it writes.
 pub(super) struct Call<'a> {
     pub kernel: &'static str,
     pub launch: Launch,
@@ -44,12 +45,12 @@ pub(super) struct Call<'a> {
 }
 
 impl<'a> Call<'a> {
-    /// In one dimension, of the arguments that follow the output.
+    /// A one-dimensional launch, with the arguments that follow the output.
     pub fn new(kernel: &'static str, items: usize, group: usize, args: Vec<Arg<'a>>) -> Self {
         Self { kernel, launch: Launch { global: [items, 1, 1], local: [group, 1, 1] }, args }
     }
 
-    /// 3 x + y by `guidelines_memory.cl`, so many words from `first` on, one an item.
+    /// 3 x + y with `guidelines_memory.cl`, for `words` words from `first` on, one per item.
     pub fn axpy([x, y]: [&'a Buffer; 2], first: usize, words: usize) -> Self {
         let args = vec![Arg::U32(3), Arg::Buffer(x), Arg::Buffer(y), Arg::U32(first as u32), Arg::U32(words as u32)];
         Self::new("axpy", words, GROUP, args)
@@ -68,7 +69,7 @@ impl<'a> Call<'a> {
 pub(super) struct Bench<'c> {
     pub context: &'c Context,
     options: Options,
-    /// Made once: all experiments begin with the same words.
+    /// Created once: all experiments start with the same words.
     source: OnceCell<Vec<u32>>,
     pub agreement: Agreement,
 }
@@ -106,7 +107,7 @@ impl<'c> Bench<'c> {
         1 << self.bits()
     }
 
-    /// One of three numbers by the scale, the last two halved where they are for a GPU.
+    /// One of three numbers depending on the scale; the last two are halved for the quick scale.
     pub fn scaled(&self, tiny: usize, on_cpu: usize, on_gpu: usize) -> usize {
         let full = if self.on_cpu() { on_cpu } else { on_gpu };
         match self.options.scale {
@@ -116,17 +117,17 @@ impl<'c> Bench<'c> {
         }
     }
 
-    /// Work-items of kernels that work in themselves: enough groups for every compute unit.
+    /// Number of work-items for kernels that compute without memory: enough groups for every compute unit.
     pub fn items(&self) -> usize {
         GROUP * self.scaled(2, 16, 16 * self.context.info().compute_units as usize)
     }
 
-    /// Work-items that run in step; 32 where only a built kernel can tell.
+    /// Work-items per wavefront; 32 if only a built kernel could tell.
     pub fn wavefront(&self) -> usize {
         self.context.info().preferred_work_group_multiple.unwrap_or(32).clamp(2, 64)
     }
 
-    /// So many words, the same for every experiment: none is zero.
+    /// Pseudo-random words, the same for every experiment; none is zero.
     pub fn random(&self, words: usize) -> Vec<u32> {
         let word = |k: usize| {
             let mixed = (k as u32 ^ 0x5bd1_e995).wrapping_mul(0x9e37_79b1);
@@ -171,7 +172,7 @@ impl<'c> Bench<'c> {
         Ok(calls.iter().map(launch).collect::<Result<_, _>>()?)
     }
 
-    /// Seconds of the host from here until `work` and all that it queued are done.
+    /// Seconds of host time until `work` and all that it queued are done.
     pub fn wall(&self, work: impl FnOnce() -> Result<(), Trouble>) -> Result<f64, Trouble> {
         self.context.finish()?;
         let start = Instant::now();
@@ -180,7 +181,7 @@ impl<'c> Bench<'c> {
         Ok(start.elapsed().as_secs_f64())
     }
 
-    /// A side that launches kernels, timed by the device: from the first start to the last end. Its result is `output`.
+    /// A side that launches kernels, timed by the device from the first start to the last end. Its result is `output`.
     pub fn kernels<'s>(&'s self, program: &'s Program, calls: Vec<Call<'s>>, output: &'s Buffer) -> Side<'s> {
         let run = move || {
             let events = self.launch(program, &calls)?;
@@ -192,13 +193,13 @@ impl<'c> Bench<'c> {
         Side { run: Box::new(run), result: Box::new(move || self.read(output)) }
     }
 
-    /// A side timed by the host: `work`, and all that it queues.
+    /// A side timed by the host: `work`, and everything that it queues.
     pub fn calls<'s>(&'s self, mut work: impl FnMut() -> Result<(), Trouble> + 's, output: &'s Buffer) -> Side<'s> {
         let run = move || self.wall(&mut work);
         Side { run: Box::new(run), result: Box::new(move || self.read(output)) }
     }
 
-    /// Compares one launch of each of two kernels of a program, each to an output of so many words.
+    /// Compares one launch of each of two kernels of a program, each with an output of this number of words.
     pub(crate) fn compare_kernels(&self, file: &str, words: usize, calls: [Call<'_>; 2]) -> Result<Measured, Trouble> {
         let program = self.program(file)?;
         let outputs = [self.zeros(words)?, self.zeros(words)?];
@@ -208,7 +209,7 @@ impl<'c> Bench<'c> {
         self.compare(without, with)
     }
 
-    /// Runs both sides, compares what they give, and times them by turns, so that what drifts drifts for both.
+    /// Runs both sides, compares their results, and times them alternately, so that a drift affects both.
     pub fn compare(&self, mut without: Side<'_>, mut with: Side<'_>) -> Result<Measured, Trouble> {
         (without.run)()?;
         let expected = (without.result)()?;

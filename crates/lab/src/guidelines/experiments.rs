@@ -6,15 +6,15 @@ use super::bench::{Bench, GROUP};
 use super::sides::{Measured, Trouble};
 use super::{host, kernels};
 
-/// Words before aligned data: a line.
+/// Offset of aligned data in words: one line.
 const ALIGNED: usize = 32;
-/// Words between the accesses of neighbouring items, as a power of two: one 128-byte line each.
+/// Distance between the accesses of neighbouring items in words, as a power of two: one 128-byte line each.
 const STRIDE: u32 = 5;
-/// Groups a compute unit that stay for all of the work.
+/// Grid-stride groups per compute unit.
 const GROUPS_A_UNIT: usize = 8;
 const TERMS: u32 = 16;
 
-/// Runs both sides of an experiment, the one that does not follow the guideline first.
+/// Runs both sides of an experiment, first the one that does not follow the guideline.
 pub(super) fn measure(name: &str, bench: &Bench<'_>) -> Result<Measured, Trouble> {
     let units = bench.context.info().compute_units.max(1) as usize;
     let staying = (GROUPS_A_UNIT * GROUP * units, GROUP);
@@ -57,14 +57,14 @@ pub(super) fn measure(name: &str, bench: &Bench<'_>) -> Result<Measured, Trouble
             kernels::arithmetic(bench, [items, GROUP], &bench.random(items), names, [&rest, &rest])
         }
         "instruction-parallelism" => {
-            // Few items, so that no other wavefront hides what an operation waits.
+            // Few items, so that no other wavefront hides the latency of an operation.
             let items = 128 * units;
             let rest = [Arg::U32(bench.scaled(4, 4096, 4096) as u32), Arg::F32(-1e-4)];
             let names = ["chains_in_turn", "chains_together"];
             kernels::arithmetic(bench, [items, 128], &bench.fractions(4 * items), names, [&rest, &rest])
         }
         "divergence" => {
-            // 64 is no less than any wavefront, and divides a group's half.
+            // 64 is at least the size of any wavefront, and divides half a group.
             let (each, run) = ([rounds, Arg::U32(1)], [rounds, Arg::U32(64)]);
             kernels::arithmetic(bench, [items, GROUP], &bench.random(items), ["two_ways"; 2], [&each, &run])
         }

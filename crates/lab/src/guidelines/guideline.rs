@@ -1,4 +1,4 @@
-//! A guideline as data: what it advises, who says so, the two sides of its experiment in words; and the list of all, `guidelines.toml`.
+//! A guideline as data: its advice, its source, and descriptions of the two sides of its experiment. `guidelines.toml` is the list of all.
 
 use std::fmt;
 use std::sync::LazyLock;
@@ -61,13 +61,13 @@ pub enum Clock {
 pub enum Agreement {
     #[default]
     Words,
-    /// Every float, but for so much: the functions' accuracy is the device's own.
+    /// Every float agrees within this tolerance, since the accuracy of functions depends on the device.
     Within(f32),
     /// There is one side only.
     Observation,
 }
 
-/// A guideline, whose experiment is in `experiments.rs`.
+/// A guideline; its experiment is in `experiments.rs`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Guideline {
@@ -75,7 +75,7 @@ pub struct Guideline {
     pub topic: Topic,
     pub advice: String,
     pub sources: Vec<Source>,
-    /// The side that does not follow it, in words.
+    /// A description of the side that does not follow it.
     pub without: String,
     pub with: String,
     pub timed: Clock,
@@ -90,7 +90,7 @@ pub fn all() -> &'static [Guideline] {
     }
     static ALL: LazyLock<Vec<Guideline>> = LazyLock::new(|| {
         let list: Result<List, _> = toml::from_str(include_str!("guidelines.toml"));
-        // That the file is sound is tested.
+        // A test checks that the file is valid.
         list.map_or_else(|_| Vec::new(), |list| list.guideline)
     });
     &ALL
@@ -103,7 +103,7 @@ pub struct UnknownGuideline {
     known: String,
 }
 
-/// The guidelines of these names in the order of the list; all where none is named.
+/// The guidelines with these names, in the order of the list; all if no name is given.
 pub fn named<S: AsRef<str>>(names: &[S]) -> Result<Vec<Guideline>, UnknownGuideline> {
     let all = all();
     let known = |name: &str| all.iter().any(|guideline| guideline.name == name);

@@ -1,4 +1,4 @@
-//! Experiments timed by the host's clock: launches, several queues, transfers, memory of the host that the device reaches, allocation.
+//! Experiments timed by the host's clock: launches, several queues, transfers, host memory that the device can access, allocation.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -12,25 +12,25 @@ use super::sides::{Measured, Side, Trouble, words_of};
 
 const MEMORY: &str = "guidelines_memory.cl";
 const ARITHMETIC: &str = "guidelines_arithmetic.cl";
-/// Launches instead of one, and the words of each.
+/// Number of launches instead of one, and the words of each.
 const LAUNCHES: usize = 64;
 const TINY: usize = 4096;
 const QUEUES: usize = 4;
-/// Pieces that are written, worked on and read.
+/// Number of pieces that are written, processed and read.
 const PIECES: usize = 8;
-/// Kernels that wait for each other, and the words that each works on.
+/// Number of kernels that wait for each other, and the words of each.
 const WAITING: usize = 16;
 const SHORT: usize = 4096;
-/// Kernels that run beside each other.
+/// Number of kernels that run concurrently.
 const KERNELS: usize = 8;
-/// Small transfers, and the bytes of each.
+/// Number of small transfers, and the bytes of each.
 const TRANSFERS: usize = 64;
 const SMALL: usize = 4096;
-/// Steps that need room between two kernels.
+/// Number of steps that need a temporary buffer between two kernels.
 const STEPS: usize = 8;
-/// Buffers that would fill a device's memory.
+/// Number of buffers that would fill a device's memory.
 const PARTS: u64 = 8;
-/// Bytes beyond all of it, at most: what a driver may push into the host's memory.
+/// The most bytes to allocate beyond a device's memory, which a driver may move to host memory.
 const BEYOND: u64 = 1 << 30;
 
 pub(super) fn launches(bench: &Bench<'_>) -> Result<Measured, Trouble> {
@@ -45,7 +45,7 @@ pub(super) fn launches(bench: &Bench<'_>) -> Result<Measured, Trouble> {
     bench.compare(without, with)
 }
 
-/// Seconds from when `work` begins until all its queues are done; making queues is not part of it.
+/// Seconds from the start of `work` until all its queues are done, without the time to create queues.
 fn timed_in_queues<'env>(
     bench: &Bench<'env>,
     count: usize,
@@ -109,7 +109,7 @@ pub(super) fn sequence(bench: &Bench<'_>) -> Result<Measured, Trouble> {
     bench.compare(without?, with?)
 }
 
-/// Chains of multiply-adds of all floats of a buffer, four an item.
+/// Chains of multiply-adds on all floats of a buffer, four per item.
 fn call<'a>(output: &'a Buffer, source: &'a Buffer, rounds: usize) -> Call<'a> {
     let items = source.bytes() / size_of::<[f32; 4]>();
     let args = vec![Arg::Buffer(source), Arg::U32(rounds as u32), Arg::F32(-1e-4)];
@@ -121,7 +121,7 @@ pub(super) fn pieces(bench: &Bench<'_>) -> Result<Measured, Trouble> {
     let (words, rounds) = (bench.words(), bench.scaled(4, 64, 1024));
     let bytes = words * size_of::<f32>();
     let piece = bytes / PIECES;
-    // Pinned: from other memory a driver may copy while the call waits.
+    // Pinned memory: from other memory a driver may copy while the call waits.
     let mut content = bench.context.allocate_host(bytes, "what is written in pieces")?;
     content.as_mut_slice().copy_from_slice(bytemuck::cast_slice(&bench.fractions(words)));
     let pair = |_| Ok([bench.zeros(words / PIECES)?, bench.zeros(words / PIECES)?]);
@@ -215,8 +215,8 @@ pub(super) fn pinned(bench: &Bench<'_>) -> Result<Measured, Trouble> {
     bench.compare(without, with)
 }
 
-/// The host fills memory, a kernel copies it, the host takes the copy: by transfers from and to memory of the host that is pinned, or with the
-/// kernel working in the host's memory. For devices whose memory is the host's, or for the others.
+/// The host fills memory, a kernel copies it, and the host reads the copy: with transfers from and to pinned host memory, or with the kernel
+/// working in host memory. It runs on devices that share the host's memory, or on those that do not.
 pub(super) fn transfers_or_none(bench: &Bench<'_>, shares_host_memory: bool) -> Result<Measured, Trouble> {
     let (context, name) = (bench.context, &bench.context.info().name);
     if context.shares_host_memory() != shares_host_memory {
@@ -277,7 +277,7 @@ pub(super) fn each_time_or_once(bench: &Bench<'_>) -> Result<Measured, Trouble> 
     let each_time = || {
         for _ in 0..STEPS {
             step(&bench.context.allocate(kept.bytes(), "a buffer between two kernels")?, &outputs[0])?;
-            // Each time from the driver, and not from the pool.
+            // Allocated by the driver each time, not from the pool.
             bench.context.trim_memory();
         }
         Ok(())
@@ -294,7 +294,7 @@ pub(super) fn beyond_memory(bench: &Bench<'_>) -> Result<Measured, Trouble> {
         Ok(_) => format!("one buffer of {}, twice the largest that is promised: given", gib(2 * most)),
         Err(status) => format!("one buffer of {}, twice the largest: refused, {status}", gib(2 * most)),
     };
-    // The host's own memory is not to be filled: other programs run there.
+    // Host memory must not be filled, since other programs need it.
     if bench.on_cpu() || bench.context.shares_host_memory() {
         told += "; the device works in the host's memory, which is not filled";
         return Ok(Measured::Observed(told));
@@ -317,7 +317,7 @@ pub(super) fn beyond_memory(bench: &Bench<'_>) -> Result<Measured, Trouble> {
     Ok(Measured::Observed(told))
 }
 
-/// So many bytes, which no kernel touches, or the status with which the driver refuses them.
+/// Allocates this number of bytes, which no kernel touches. Returns the driver's status if it fails.
 fn attempt(bench: &Bench<'_>, bytes: u64) -> Result<Result<Buffer, String>, Trouble> {
     let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
     match bench.context.allocate(bytes, "more than there is") {

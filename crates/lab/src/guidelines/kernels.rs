@@ -1,4 +1,4 @@
-//! Experiments of two kernels each, timed by the device's clock: accesses, memory on the chip, reuse, groups, arithmetic, and work-items together.
+//! Experiments with two kernels each, timed by the device's clock: accesses, on-chip memory, reuse, groups, arithmetic, and cooperating work-items.
 
 use lanefield::backend::opencl::{Arg, Launch};
 
@@ -9,26 +9,26 @@ use super::sides::{Measured, Side, Trouble};
 const MEMORY: &str = "guidelines_memory.cl";
 const ARITHMETIC: &str = "guidelines_arithmetic.cl";
 const LAUNCHES: &str = "guidelines_launches.cl";
-/// A width of rows that no wavefront divides, and what it is padded to.
+/// A width of rows that no wavefront size divides, and the width to which it is padded.
 const WIDTH: usize = 1001;
 const PITCH: usize = 1024;
-/// Words of the table of coefficients, as the kernels have it.
+/// Words in the table of coefficients, as in the kernels.
 const TABLE: usize = 256;
-/// Rows of a tile in local memory, as many as it has banks.
+/// Rows of a tile in local memory: the number of banks.
 const BANKS: usize = 32;
 const TILE: usize = 16;
-/// Words of an item's own array.
+/// Words in an item's private array.
 const OWN: u32 = 16;
-/// Words of a row whose columns are added up, and rows that a result adds up, as the kernels have it.
+/// Words in a row whose columns are added up, and rows per result, as in the kernels.
 const COLUMNS: usize = 1024;
 const SUMMED: usize = 8;
-/// Words of a row and rows of a plane of an array of three dimensions: what divides by them is no shift.
+/// Words per row and rows per plane of a three-dimensional array; not powers of two, so that dividing by them is not a shift.
 const ROW: usize = 3 * GROUP;
 const ROWS: usize = 10;
-/// Phases of work-items that wait for each other: an even number.
+/// Number of phases after which work-items wait for each other: an even number.
 const PHASES: usize = 8;
 
-/// Copies from words `offset` on, items turned by so many bits.
+/// Copies starting at word `offset`, with items rotated by this number of bits.
 pub(super) fn copies(bench: &Bench<'_>, sides: [(usize, u32); 2]) -> Result<Measured, Trouble> {
     let words = bench.words();
     let shifted = |(offset, _): (usize, u32)| {
@@ -51,7 +51,7 @@ pub(super) fn widths(bench: &Bench<'_>, kernels: [(&'static str, usize); 2]) -> 
     let calls = kernels.map(|(kernel, words_an_item)| {
         let mut args = vec![Arg::Buffer(&source)];
         if kernel == "copy_word" {
-            // Neither shifted nor turned.
+            // Neither shifted nor rotated.
             args.extend([Arg::U32(0), Arg::U32(0), Arg::U32(bench.bits())]);
         }
         Call::new(kernel, words / words_an_item, GROUP, args)
@@ -104,7 +104,7 @@ pub(super) fn columns_of_tiles(bench: &Bench<'_>) -> Result<Measured, Trouble> {
     bench.compare_kernels(MEMORY, items, calls)
 }
 
-/// Two kernels with how many coefficients apart neighbouring items begin.
+/// Two kernels, each with the distance in coefficients between the starting points of neighbouring items.
 pub(super) fn tables(bench: &Bench<'_>, sides: [(&'static str, u32); 2]) -> Result<Measured, Trouble> {
     let items = bench.items();
     let (source, table) = (bench.source(items)?, bench.source(TABLE)?);
@@ -119,7 +119,7 @@ pub(super) fn windows(bench: &Bench<'_>) -> Result<Measured, Trouble> {
     let Some([most_width, most_height]) = Image::largest(bench.context) else {
         return bench.lacks("images");
     };
-    // Images of few texels on CPUs, whose drivers read each by a function call.
+    // Small images on CPUs, whose drivers read each texel with a function call.
     let width = bench.scaled(2 * TILE, 128, 2048).min(most_width.min(most_height) / TILE * TILE);
     let texels = width * width;
     let content = bench.fractions(4 * texels);
@@ -184,7 +184,7 @@ pub(super) fn ranges(bench: &Bench<'_>) -> Result<Measured, Trouble> {
     bench.compare_kernels(MEMORY, words, calls)
 }
 
-/// One word an item, in groups of two sizes.
+/// One word per item, in groups of two sizes.
 pub(super) fn sizes(bench: &Bench<'_>, sizes: [usize; 2]) -> Result<Measured, Trouble> {
     axpys(bench, sizes.map(|size| (bench.words().next_multiple_of(size), size)))
 }
@@ -199,8 +199,8 @@ pub(super) fn axpys(bench: &Bench<'_>, sides: [(usize, usize); 2]) -> Result<Mea
     bench.compare_kernels(MEMORY, words, calls)
 }
 
-/// Two kernels of so many items in such groups over the same content; their results are as long as it. `rest`: what follows output and input among the
-/// arguments of each.
+/// Two kernels with this number of items and this group size on the same content; their results have the same length. `rest`: the arguments of each
+/// after output and input.
 pub(super) fn arithmetic<T: bytemuck::NoUninit>(
     bench: &Bench<'_>,
     [items, group]: [usize; 2],

@@ -1,6 +1,6 @@
-//! Guidelines for the performance of GPU programs, as experiments: each is one small pair of kernels or calls, without what the guideline
-//! advises and with it, which give the same result, timed by turns on one device. The guidelines are those of AMD's *HIP performance guidelines*
-//! and of DaCe's *Using GPUs and optimization best practices*; whether one holds is measured, not believed.
+//! Guidelines for the performance of GPU programs, as experiments. Each is a small pair of kernels or calls with the same result, one without what
+//! the guideline advises and one with it, timed alternately on one device. The guidelines are those of AMD's *HIP performance guidelines* and of
+//! DaCe's *Using GPUs and optimization best practices*; whether one holds is measured.
 
 mod bench;
 mod experiments;

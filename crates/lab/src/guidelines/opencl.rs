@@ -1,5 +1,5 @@
-//! What only experiments ask of OpenCL: several in-order queues of one context, for transfers beside kernels and small kernels beside each other; and images,
-//! which are read through the texture units of a device that has them.
+//! Features of OpenCL that only experiments use: several in-order queues in one context, for transfers concurrent with kernels and for concurrent
+//! small kernels; and images, which are read through a device's texture units if it has any.
 
 use std::ffi::{CString, c_void};
 use std::marker::PhantomData;
@@ -18,7 +18,7 @@ struct Owned {
 
 impl Drop for Owned {
     fn drop(&mut self) {
-        // SAFETY: the one reference, as a `clCreate…` or `clEnqueue…` call returned it. After a failure there is nothing to do.
+        // SAFETY: the only reference, as returned by a `clCreate…` or `clEnqueue…` call. There is nothing to do after a failure.
         let _ = unsafe { (self.release)(self.object) };
     }
 }
@@ -29,7 +29,7 @@ fn failed(call: &'static str, what: &str) -> impl FnOnce(i32) -> OpenClError {
     move |status| OpenClError::Call { call, status: ClStatus(status), what: what.to_owned() }
 }
 
-/// Texels of four floats, the only number that OpenCL 1.2 promises for floats.
+/// Texels of four floats, the only number of floats that OpenCL 1.2 guarantees.
 pub(super) struct Image(Owned);
 
 impl Image {
@@ -74,8 +74,8 @@ pub(super) struct Ready<'env> {
 }
 
 impl<'env> Ready<'env> {
-    /// Arguments in the order of the declaration; an image, if there is one, goes after the first of them. The kernel stays inside their memory, by what
-    /// [`Context::program`] asks of its source.
+    /// Arguments in the order of the declaration; an image, if there is one, follows the first of them. The kernel stays inside their memory, as
+    /// required by [`Context::program`].
     pub fn new(program: &Program, call: &Call<'env>, image: Option<&'env Image>) -> Outcome<Self> {
         let Call { kernel: name, launch, ref args } = *call;
         let c_name =
@@ -84,7 +84,7 @@ impl<'env> Ready<'env> {
         let kernel = Owned { object, release: kernel::release_kernel };
         let mut index = 0;
         let mut set = |bytes: usize, value: *const c_void| {
-            // SAFETY: the driver copies as many bytes as the value has, and answers a wrong index or size with a status.
+            // SAFETY: the driver copies as many bytes as the value has, and reports a wrong index or size with a status.
             let done = unsafe { kernel::set_kernel_arg(object, index, bytes, value) };
             index += 1;
             done.map_err(failed("clSetKernelArg", name))
@@ -110,14 +110,14 @@ impl<'env> Ready<'env> {
     }
 }
 
-/// Queues of a context. What is submitted to one runs in order; nothing orders one after another.
+/// Queues of a context. Commands in one queue run in order; different queues are not ordered.
 pub(super) struct Queues<'env> {
     queues: Vec<Owned>,
-    /// Lent memory must outlive the call, so `'env` may not be shortened.
+    /// Borrowed memory must outlive the call, so `'env` must not be shortened.
     env: PhantomData<&'env mut &'env ()>,
 }
 
-/// Does `work` with `count` queues, and waits for all that was submitted to them. What was submitted to the context's own queue is done before.
+/// Calls `work` with `count` queues, and waits for all commands submitted to them. Commands in the context's own queue finish first.
 pub(super) fn with_queues<'env, T>(
     context: &'env Context,
     count: usize,
@@ -125,7 +125,7 @@ pub(super) fn with_queues<'env, T>(
 ) -> Outcome<T> {
     context.finish()?;
     let (raw, device) = context.handles();
-    // Waits when it is dropped, whatever becomes of `work`.
+    // Waits when it is dropped, even if `work` panics.
     let mut queues = Queues { queues: Vec::new(), env: PhantomData };
     for _ in 0..count {
         // SAFETY: the context is live, was made for this device, and the queue keeps it alive.
@@ -139,7 +139,7 @@ pub(super) fn with_queues<'env, T>(
 }
 
 impl<'env> Queues<'env> {
-    /// Queue `index`, counted round the number that there is.
+    /// Queue `index`, modulo the number of queues.
     fn at(&self, index: usize) -> *mut c_void {
         self.queues[index % self.queues.len()].object
     }
@@ -196,7 +196,7 @@ impl<'env> Queues<'env> {
         .map_err(failed("clEnqueueReadBuffer", buffer.what()))
     }
 
-    /// Has the device begin with what is queued: drivers may wait for more.
+    /// Makes the device start with the queued commands: drivers may wait for more.
     pub fn flush(&self) -> Outcome<()> {
         self.queues.iter().try_for_each(|one| queue::flush(one.object).map_err(failed("clFlush", "a queue of several")))
     }
@@ -213,7 +213,7 @@ impl<'env> Queues<'env> {
 
 impl Drop for Queues<'_> {
     fn drop(&mut self) {
-        // A failure leaves nothing to do: the driver has given the commands up.
+        // There is nothing to do after a failure: the driver has abandoned the commands.
         for one in &self.queues {
             let _ = queue::finish(one.object);
         }
@@ -223,7 +223,7 @@ impl Drop for Queues<'_> {
 pub(super) struct Launched(Owned);
 
 impl Launched {
-    /// Waits for it, and returns the seconds that it took by the device's clock.
+    /// Waits for it, and returns its seconds by the device's clock.
     pub fn seconds(&self) -> Outcome<f64> {
         let event = self.0.object;
         event::wait_for_events(&[event]).map_err(failed("clWaitForEvents", "a kernel"))?;
@@ -233,7 +233,7 @@ impl Launched {
     }
 }
 
-/// A query's answer of 4 or 8 bytes, 0 if there is none.
+/// The result of a query with 4 or 8 bytes; 0 if there is none.
 fn number(answer: Result<Vec<u8>, i32>) -> u64 {
     match answer.as_deref() {
         Ok(&[a, b, c, d]) => u32::from_ne_bytes([a, b, c, d]).into(),

@@ -1,4 +1,4 @@
-//! What an experiment gave, and whether its guideline holds.
+//! The result of an experiment, and whether its guideline holds.
 
 use serde::Serialize;
 
@@ -6,25 +6,25 @@ use super::guideline::Guideline;
 use super::sides::{Measured, Trouble};
 use crate::Spread;
 
-/// A difference that is smaller makes no difference to anybody, however surely it was measured.
+/// Smaller differences do not matter, however certain they are.
 const LEAST_FACTOR: f64 = 1.03;
-/// Fewer pairs of samples have no spread.
+/// The least number of pairs of samples for which there is a spread.
 const LEAST_PAIRS: usize = 3;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// The side that follows it is faster, beyond the spread.
+    /// The side that follows it is faster, by more than the spread.
     Holds,
-    /// The two sides take the same time, within 3 %.
+    /// The two sides take the same time, within 3%.
     NoDifference,
-    /// The two sides differ by more, but not beyond the spread: more samples, or a quieter machine, would tell.
+    /// The two sides differ by more, but within the spread: more samples, or a quieter machine, would help.
     Unclear,
-    /// The side that follows it is slower, beyond the spread.
+    /// The side that follows it is slower, by more than the spread.
     OtherWay,
     DoesNotApply,
     Failed,
-    /// What happened is told, for there is nothing to compare it with.
+    /// An observation: there is nothing with which to compare it.
     Observed,
 }
 lanefield_reference::named!(
@@ -33,8 +33,8 @@ lanefield_reference::named!(
 );
 
 impl Verdict {
-    /// From how many times as long the side without takes, of samples in pairs that were taken one after the other: for a difference the median must
-    /// be 3 % from 1, and the range from the 10th to the 90th percentile on one side of it.
+    /// The verdict from how many times as long the side without takes, in pairs of consecutive samples. For a difference, the median must be at
+    /// least 3% from 1, and the range from the 10th to the 90th percentile must be on one side of 1.
     pub fn of(factor: &Spread) -> Self {
         if factor.median < LEAST_FACTOR && factor.median > 1.0 / LEAST_FACTOR {
             Self::NoDifference
@@ -55,7 +55,7 @@ pub struct Outcome {
     /// Seconds of the side that does not follow it.
     pub without_seconds: Option<Spread>,
     pub with_seconds: Option<Spread>,
-    /// How many times as long the first takes: of each pair of samples.
+    /// How many times as long the first side takes, for each pair of samples.
     pub factor: Option<Spread>,
     pub samples: usize,
     pub verdict: Verdict,
@@ -87,7 +87,7 @@ impl Outcome {
         outcome
     }
 
-    /// Takes pairs of times: without, with. A clock that did not move over some work says nothing of it.
+    /// Evaluates pairs of times: without, with. If the clock did not advance during the work, there is no result.
     fn take(&mut self, pairs: Vec<[f64; 2]>) {
         self.samples = pairs.len();
         if let Some([without, with]) = pairs.iter().find(|times| times.iter().any(|&time| time <= 0.0)) {

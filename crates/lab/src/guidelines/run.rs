@@ -1,4 +1,4 @@
-//! Experiments, one after the other.
+//! Runs experiments, one after the other.
 
 use lanefield::backend::opencl::Context;
 
@@ -7,8 +7,8 @@ use super::experiments::measure;
 use super::guideline::Guideline;
 use super::outcome::Outcome;
 
-/// Runs experiments on a device, in order. `done` hears of each outcome, and says whether to go on. An experiment that cannot be run is an outcome that
-/// says why.
+/// Runs experiments on a device, in order. `done` is called with each outcome, and returns whether to continue. An experiment that cannot be run
+/// has an outcome with the reason.
 pub fn run(
     context: &Context,
     guidelines: &[Guideline],

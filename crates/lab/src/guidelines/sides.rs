@@ -1,4 +1,4 @@
-//! The two sides of an experiment: how one is run, why it may give nothing, and whether both give the same.
+//! The two sides of an experiment: how to run one, why it may fail, and whether both have the same result.
 
 use lanefield::backend::opencl::{OpenClError, SourceError};
 use lanefield::reference::ensure;
@@ -19,9 +19,9 @@ pub(super) enum Trouble {
     Source(#[from] SourceError),
     #[error("{reason}")]
     DoesNotApply { reason: String },
-    #[error("the two sides do not give the same: word {at} is {without:#010x} without, {with:#010x} with")]
+    #[error("the results of the two sides differ: word {at} is {without:#010x} without, {with:#010x} with")]
     Differs { at: usize, without: u32, with: u32 },
-    #[error("the two sides give {without} words without, {with} with")]
+    #[error("the results of the two sides have different lengths: {without} words without, {with} with")]
     Lengths { without: usize, with: usize },
     #[error("there is no experiment of that name")]
     NoExperiment,
@@ -30,7 +30,7 @@ pub(super) enum Trouble {
 }
 
 pub(super) struct Side<'s> {
-    /// Does the work once, and says how long it took.
+    /// Does the work once, and returns the seconds that it took.
     pub run: Box<dyn FnMut() -> Result<f64, Trouble> + 's>,
     pub result: Box<dyn FnMut() -> Result<Vec<u32>, Trouble> + 's>,
 }

@@ -1,32 +1,32 @@
-//! A device as every JSON document names it.
+//! The description of a device in every JSON document.
 
 use lanefield::backend::Cpu;
 use lanefield::backend::opencl::{DeviceInfo, DeviceKind};
 use serde::Serialize;
 
-/// An OpenCL device, or the CPU reference. As JSON, these fields; what there is not, or what the driver does not tell, is null.
+/// An OpenCL device, or the CPU reference, with its keys in JSON. Values that do not exist, or that the driver does not report, are null.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Device {
-    /// The device; `CPU reference`.
+    /// The name of the device, or `CPU reference`.
     pub name: String,
     pub platform: Option<String>,
     pub driver: Option<String>,
-    /// `OpenCL 3.0 CUDA`, say.
+    /// For example `OpenCL 3.0 CUDA`.
     pub opencl: Option<String>,
     /// `cpu`, `gpu`, `accelerator` or `other`.
     pub kind: DeviceKind,
-    /// Its number, as `--device` takes it.
+    /// The number by which `--device` selects it.
     pub index: Option<usize>,
-    /// `sm_90`, `gfx90a`.
+    /// For example `sm_90`, `gfx90a`.
     pub architecture: Option<String>,
-    /// Compute units; threads of the CPU reference.
+    /// Compute units; for the CPU reference, threads.
     pub compute_units: usize,
     pub clock_hertz: Option<f64>,
     pub memory_bytes: Option<u64>,
     pub cache_bytes: Option<u64>,
-    /// Local memory that a work-group can take.
+    /// Local memory available to a work-group.
     pub local_bytes: Option<u64>,
-    /// What the CPU reference computes with: `AVX-512`, say.
+    /// The vector instructions of the CPU reference, for example `AVX-512`.
     pub vector_instructions: Option<&'static str>,
 }
 

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 macro_rules! kinds {
     ($($kind:ident = $name:literal, $schema:literal, $title:literal;)+) => {
-        /// What a document is: the command that printed it.
+        /// The kind of a document: the command that printed it.
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
         pub enum Kind {
             $(#[doc = concat!("`", $name, "`: ", $title, ".")] #[serde(rename = $name)] $kind,)+
@@ -24,7 +24,7 @@ macro_rules! kinds {
 
 kinds! {
     Devices = "devices", 1, "Devices";
-    Peak = "peak", 1, "What the machine can do";
+    Peak = "peak", 1, "Capabilities of the machine";
     Doctor = "doctor", 1, "Findings";
     Bench = "bench", 1, "Kernels";
     BenchSprint = "bench sprint", 1, "Optimisations, one after the other";
@@ -68,8 +68,8 @@ kinds! {
     Source = "source", 1, "Sources";
     Run = "run", 1, "Kernels run on arrays";
     GoldenExport = "golden export", 1, "Golden data";
-    GoldenCheck = "golden check", 1, "Results held against golden data";
-    VerifyRanks = "verify ranks", 1, "The bits on ranks";
+    GoldenCheck = "golden check", 1, "Comparison with golden data";
+    VerifyRanks = "verify ranks", 1, "Same bits on ranks";
     VerifyList = "verify list", 1, "What verify compares";
     GuidelinesList = "guidelines list", 1, "What the guidelines advise";
     EstimateRanks = "estimate ranks", 1, "Estimates of many devices";
@@ -81,7 +81,7 @@ impl Kind {
         self.row().0
     }
 
-    /// The version of its keys. It goes up where a key is renamed, removed, or means something else.
+    /// The version of its keys. It increases when a key is renamed, removed, or changes its meaning.
     pub fn schema(self) -> u64 {
         self.row().1
     }

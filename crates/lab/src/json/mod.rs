@@ -1,4 +1,4 @@
-//! What all JSON documents share: their kinds, the device in each, and how quantities and values are written.
+//! What all JSON documents share: their kinds, the description of the device, and how quantities and values are written.
 
 mod device;
 mod kind;

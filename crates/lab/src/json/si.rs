@@ -1,4 +1,4 @@
-//! Quantities that the laboratory holds in the units of its tables, written to JSON in SI units: for `#[serde(serialize_with = …)]`.
+//! Writes quantities, which this crate keeps in the units of its tables, to JSON in SI units: for `#[serde(serialize_with = …)]`.
 
 use serde::{Serialize, Serializer};
 

@@ -1,4 +1,4 @@
-//! A value as its text, for serde.
+//! Serialises a value as its text.
 
 use std::fmt::Display;
 use std::str::FromStr;

@@ -1,4 +1,4 @@
-//! The caches of this host, as the system tells.
+//! The caches of this host, as the system reports them.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ fn told(core: usize, level: u32, name: &str) -> Option<String> {
     read((0..8).filter(is_of_level).find(holds_data)?, name)
 }
 
-/// Bytes of the data cache of a level of the first core; `None` where the system does not tell.
+/// Size in bytes of the data cache of the first core at this level; `None` if the system does not report it.
 pub(crate) fn cache_of_host(level: u32) -> Option<u64> {
     let size = told(0, level, "size")?;
     let (number, factor) = match (size.strip_suffix('K'), size.strip_suffix('M')) {
@@ -24,7 +24,7 @@ pub(crate) fn cache_of_host(level: u32) -> Option<u64> {
     number.parse::<u64>().ok()?.checked_mul(factor)
 }
 
-/// Bytes of the last level of caches of all cores together, as the system tells.
+/// Size in bytes of all caches of the last level together, as the system reports them.
 pub(crate) fn last_cache_of_host() -> u64 {
     let Some(level) = (1..=4).rev().find(|&level| cache_of_host(level).is_some()) else { return 0 };
     let caches: BTreeSet<String> = (0..).map_while(|core| told(core, level, "shared_cpu_list")).collect();

@@ -1,4 +1,4 @@
-//! What numbers a machine can have.
+//! The valid ranges of a machine's numbers.
 
 use super::numbers::Machine;
 use crate::description::{Description, DescriptionError};
@@ -30,14 +30,14 @@ impl Description for Machine {
             ("copy-gb-per-second", self.copy_gb_per_second),
         ];
         let is_above_0 = |value| value > 0.0 && value <= MOST;
-        DescriptionError::check(what, &above_0, is_above_0, "a number above 0, and at most 10^12,")?;
+        DescriptionError::check(what, &above_0, is_above_0, "a number above 0, and at most 10^12")?;
         DescriptionError::check(
             what,
             &[("lanes", f64::from(self.lanes))],
             |lanes| lanes <= MOST_LANES,
             "a number from 1 to 4096",
         )?;
-        // What contradicts another number of the description.
+        // Values that contradict another number of the description.
         let refused = |name, value, expected| Err(DescriptionError::value(what, name, value, expected));
         if !self.lanes.is_power_of_two() {
             return refused("lanes", f64::from(self.lanes), "a power of two");
@@ -59,9 +59,9 @@ impl Description for Machine {
         }
         let launch = ("launch-microseconds", self.launch_microseconds);
         let is_time = |value| (0.0..=MOST).contains(&value);
-        DescriptionError::check(what, &[launch], is_time, "a number of at least 0, and at most 10^12,")
+        DescriptionError::check(what, &[launch], is_time, "a number of at least 0, and at most 10^12")
     }
 }
 
-/// Work-items of a wavefront at most.
+/// The largest number of work-items per wavefront.
 const MOST_LANES: f64 = 4096.0;

@@ -1,4 +1,4 @@
-//! A cluster: devices, how fast packets go between them, and what an exchange costs beside. Files are TOML.
+//! A cluster: devices, the bandwidths between them, and the overhead of an exchange. Files are TOML.
 
 use std::sync::OnceLock;
 
@@ -7,16 +7,16 @@ use serde::{Deserialize, Serialize};
 use crate::description::{Description, DescriptionError, named, shipped};
 use crate::json::si::{giga, micro};
 
-/// A cluster. Rates are 10⁹ bytes a second for each device and way; as JSON bytes a second.
+/// A cluster. Rates are 10⁹ bytes per second for each device and direction; in JSON, bytes per second.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all(serialize = "snake_case", deserialize = "kebab-case"), deny_unknown_fields)]
 pub struct Cluster {
     pub name: String,
     #[serde(default)]
     pub about: String,
-    /// The machine of a device: one that ships.
+    /// The machine of a device: one that ships with the program.
     pub device: String,
-    /// Devices of a host, which have a rank each.
+    /// Devices per host, with one rank each.
     pub devices_per_node: u32,
     /// From a device into pinned memory.
     #[serde(rename(serialize = "to_host_bytes_per_second"), serialize_with = "giga")]
@@ -26,15 +26,15 @@ pub struct Cluster {
     pub to_device_gb_per_second: f64,
     #[serde(rename(serialize = "network_bytes_per_second"), serialize_with = "giga")]
     pub network_gb_per_second: f64,
-    /// A packet of no size between hosts.
+    /// Latency of an empty packet between hosts.
     #[serde(rename(serialize = "network_seconds"), serialize_with = "micro")]
     pub network_microseconds: f64,
-    /// An exchange of packets of no size within a host: commands, waits, calls, and ranks that are not equally fast.
+    /// Overhead of an exchange of empty packets within a host: commands, waits, calls, and ranks with different speeds.
     #[serde(rename(serialize = "exchange_seconds"), serialize_with = "micro")]
     pub exchange_microseconds: f64,
     #[serde(rename(serialize = "sum_seconds"), serialize_with = "micro")]
     pub sum_microseconds: f64,
-    /// A doubling of ranks in the merge of sums.
+    /// Time per doubling of the number of ranks when sums are merged.
     #[serde(rename(serialize = "stage_seconds"), serialize_with = "micro")]
     pub stage_microseconds: f64,
 }
@@ -50,7 +50,7 @@ impl Cluster {
         CLUSTERS.get_or_init(|| shipped(&SHIPPED))
     }
 
-    /// A cluster that ships, by its name in any case.
+    /// The cluster that ships under this name, ignoring case.
     pub fn named(name: &str) -> Result<Self, DescriptionError> {
         named("cluster", Self::shipped(), &[], name)
     }
@@ -72,9 +72,9 @@ impl Description for Cluster {
             ("stage-microseconds", self.stage_microseconds),
         ];
         let is_rate = |value| value > 0.0 && value <= MOST;
-        DescriptionError::check(what, &rates, is_rate, "a number above 0, and at most 10^9,")?;
+        DescriptionError::check(what, &rates, is_rate, "a number above 0, and at most 10^9")?;
         let is_time = |value| (0.0..=MOST).contains(&value);
-        DescriptionError::check(what, &times, is_time, "a number of at least 0, and at most 10^9,")
+        DescriptionError::check(what, &times, is_time, "a number of at least 0, and at most 10^9")
     }
 }
 

@@ -1,4 +1,5 @@
-//! A machine: the few numbers that estimates need. Files are TOML; those that ship say where their numbers come from, and which were measured.
+//! A machine: the few numbers that estimates need. Files are TOML. Those that ship document the sources of their numbers, and which of them were
+//! measured.
 
 mod caches;
 mod check;

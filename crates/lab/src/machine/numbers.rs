@@ -12,68 +12,68 @@ pub enum MachineKind {
     Cpu,
 }
 
-/// A machine. Rates are 10⁹ bytes a second; as JSON bytes a second.
+/// A machine. Rates are 10⁹ bytes per second; in JSON, bytes per second.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all(serialize = "snake_case", deserialize = "kebab-case"), deny_unknown_fields)]
 pub struct Machine {
-    /// What devices call it, so that the same choices are looked up for kernels.
+    /// The name that devices have, so that the same defaults for kernels are found.
     pub name: String,
     #[serde(default)]
     pub about: String,
     pub kind: MachineKind,
     #[serde(default)]
     pub vendor: String,
-    /// `sm_90`, `gfx90a`.
+    /// For example `sm_90`, `gfx90a`.
     #[serde(default)]
     pub architecture: String,
     pub compute_units: u32,
     #[serde(rename(serialize = "clock_hertz"), serialize_with = "mega")]
     pub clock_mhz: f64,
-    /// Work-items of a wavefront, or f32 numbers of a vector.
+    /// Work-items per wavefront, or f32 numbers per vector.
     pub lanes: u32,
-    /// Work-items that a unit needs to hide latency.
+    /// Work-items that a compute unit needs to hide latency.
     pub lanes_active: u32,
-    /// f32 multiply-adds of a unit a clock, packed ones where it has them: compilers make them of our kernels.
+    /// f32 multiply-adds per unit and clock; packed ones if it has them, since compilers use them in our kernels.
     pub f32_lanes: f64,
-    /// f64 multiply-adds of a unit a clock.
+    /// f64 multiply-adds per unit and clock.
     pub f64_lanes: f64,
-    /// Bit operations on 32 bits of a unit a clock.
+    /// 32-bit bit operations per unit and clock.
     pub integer_lanes: f64,
-    /// Instructions of work-items that a unit issues a clock. A packed instruction counts as the two that it stands for.
+    /// Vector instructions that a unit issues per clock. A packed instruction counts as two.
     pub issue_lanes: f64,
-    /// Bytes of operands that registers deliver to a lane a clock: 12 for the three of a multiply-add.
+    /// Bytes of operands that registers deliver per lane and clock: 12 for the three of a multiply-add.
     pub operand_bytes: f64,
     /// Clocks of a unit for a fetch of 16 bytes by each work-item of a wavefront.
     pub fetch_clocks: f64,
-    /// Registers of 32 bits of a unit.
+    /// 32-bit registers per unit.
     pub registers: u64,
     pub line_bytes: u64,
-    /// Bytes of the part of a line that is moved at least.
+    /// Size in bytes of a sector, the smallest part of a line that is moved.
     pub sector_bytes: u64,
     pub l1_bytes: u64,
     pub l1_bytes_a_clock: f64,
-    /// Last cache before memory, of all units.
+    /// Size of the last cache before memory, for all units.
     pub l2_bytes: u64,
-    /// What passes between it and all units.
+    /// Bandwidth between that cache and all units.
     #[serde(rename(serialize = "l2_bytes_per_second"), serialize_with = "giga")]
     pub l2_gb_per_second: f64,
     #[serde(rename(serialize = "peak_bytes_per_second"), serialize_with = "giga")]
     pub peak_gb_per_second: f64,
     #[serde(rename(serialize = "read_bytes_per_second"), serialize_with = "giga")]
     pub read_gb_per_second: f64,
-    /// Copy bandwidth that is achieved, bytes read and written.
+    /// Achieved copy bandwidth, bytes read plus bytes written.
     #[serde(rename(serialize = "copy_bytes_per_second"), serialize_with = "giga")]
     pub copy_gb_per_second: f64,
     #[serde(rename(serialize = "launch_seconds"), serialize_with = "micro")]
     pub launch_microseconds: f64,
-    /// Whether the read bandwidth is that of a measurement, which then stands for the vendor's peak. No file of a machine says so.
+    /// Whether the read bandwidth was measured, and replaces the vendor's peak. Files of machines do not have this key.
     #[serde(default, skip_deserializing)]
     pub read_measured: bool,
 }
 
 impl Machine {
-    /// What traversals and workloads take for the bandwidth of memory: the read bandwidth where it was measured, else the vendor's peak, in 10⁹ bytes a
-    /// second.
+    /// The bandwidth of memory for traversals and workloads, in 10⁹ bytes per second: the read bandwidth if it was measured, otherwise the vendor's
+    /// peak.
     pub fn gauge_gb_per_second(&self) -> f64 {
         if self.read_measured { self.read_gb_per_second } else { self.peak_gb_per_second }
     }
@@ -82,7 +82,7 @@ impl Machine {
         f64::from(self.compute_units) * self.clock_mhz * 1e6
     }
 
-    /// Peak of f32 arithmetic, operations a second: a multiply-add is two.
+    /// Peak f32 operations per second; a multiply-add counts as two.
     pub fn f32_flops(&self) -> f64 {
         2.0 * self.unit_clocks() * self.f32_lanes
     }
@@ -91,7 +91,7 @@ impl Machine {
         2.0 * self.unit_clocks() * self.f64_lanes
     }
 
-    /// A device as the choices for kernels are looked up for it.
+    /// The device information with which defaults for kernels are looked up.
     pub fn device(&self) -> DeviceInfo {
         let kind = if self.kind == MachineKind::Cpu { DeviceKind::Cpu } else { DeviceKind::Gpu };
         DeviceInfo {

@@ -1,4 +1,4 @@
-//! The machines that ship, whose files say where their numbers come from, and what was measured of one.
+//! The machines that ship, whose files document the sources of their numbers, and measurements of a machine.
 
 use std::sync::OnceLock;
 
@@ -19,7 +19,7 @@ const SHIPPED: [(&str, &str); 8] = [
     ("h200", include_str!("shipped/h200.toml")),
 ];
 
-/// What a measurement of peaks may say of a machine (`lanefield peak --json`); all other keys are passed over.
+/// The keys that are used from a measurement of peaks (`lanefield peak --json`); others are ignored.
 #[derive(PartialEq, Default, Deserialize)]
 struct Measured {
     read_bytes_per_second: Option<f64>,
@@ -34,7 +34,7 @@ impl Machine {
         MACHINES.get_or_init(|| shipped(&SHIPPED))
     }
 
-    /// The machine that ships for a device: the one of its name, else of its architecture.
+    /// The machine that ships for a device: the one with its name, else one with its architecture.
     pub fn of_device(device: &DeviceInfo) -> Option<Self> {
         let named = Self::shipped().iter().find(|(_, machine)| device.name.contains(&machine.name));
         let alike = |machine: &Self| !machine.architecture.is_empty() && machine.architecture == device.architecture;
@@ -42,8 +42,8 @@ impl Machine {
         found.map(|(_, machine)| machine.clone())
     }
 
-    /// The same with the rates of a measurement, a JSON document with any of the keys `read_bytes_per_second`, `copy_bytes_per_second`,
-    /// `l2_bytes_per_second` and `launch_seconds` at its top.
+    /// The same with measured rates, from a JSON document with any of the keys `read_bytes_per_second`, `copy_bytes_per_second`,
+    /// `l2_bytes_per_second` and `launch_seconds` at its top level.
     pub fn with_measured(self, what: &str, json: &str) -> Result<Self, DescriptionError> {
         let measured: Measured = serde_json::from_str(json).map_err(|error| DescriptionError::file(what, error))?;
         if measured == Measured::default() {
@@ -86,10 +86,10 @@ mod tests {
         let h200 = Machine::named("H200").unwrap();
         let refused = |machine: Machine| machine.check("m.toml").unwrap_err().to_string();
         for (machine, named) in [
-            (Machine { lanes: 48, ..h200.clone() }, "lanes = 48, and a power of two is needed"),
-            (Machine { lanes_active: 48, ..h200.clone() }, "lanes-active = 48, and a multiple of lanes is needed"),
-            (Machine { sector_bytes: 48, ..h200.clone() }, "sector-bytes = 48, and a divisor of line-bytes is needed"),
-            (Machine { l1_bytes: 2 * h200.l2_bytes, ..h200.clone() }, "and at most l2-bytes is needed"),
+            (Machine { lanes: 48, ..h200.clone() }, "lanes = 48: expected a power of two"),
+            (Machine { lanes_active: 48, ..h200.clone() }, "lanes-active = 48: expected a multiple of lanes"),
+            (Machine { sector_bytes: 48, ..h200.clone() }, "sector-bytes = 48: expected a divisor of line-bytes"),
+            (Machine { l1_bytes: 2 * h200.l2_bytes, ..h200.clone() }, "expected at most l2-bytes"),
             (
                 Machine { copy_gb_per_second: 1e6, ..h200.clone() },
                 "copy-gb-per-second = 1000000, and at most 1.5 times",
@@ -120,7 +120,7 @@ mod tests {
         let error = machine.clone().with_measured("bench.json", r#"{"kind": "bench"}"#).unwrap_err().to_string();
         assert!(error.contains("bench.json") && error.contains("lanefield peak --json"), "{error}");
         let error = machine.with_measured("peak.json", r#"{"copy_bytes_per_second": 0}"#).unwrap_err().to_string();
-        assert_eq!(error, "peak.json says copy-gb-per-second = 0, and a number above 0, and at most 10^12, is needed");
+        assert_eq!(error, "peak.json says copy-gb-per-second = 0: expected a number above 0, and at most 10^12");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The numbers of each architecture that decide how many waves a compute unit holds.
+//! The numbers of each architecture that determine how many waves a compute unit holds.
 //!
 //! AMD: LLVM, `AMDGPUBaseInfo.cpp` (namespace `IsaInfo`) and "User Guide for AMDGPU Backend"; the ISA documents of MI100, MI200, MI300 and
 //! RDNA3. NVIDIA: `cuda_occupancy.h` of the CUDA toolkit, and the table "Technical Specifications per Compute Capability" of the CUDA C++
@@ -17,70 +17,70 @@ pub enum Vendor {
     Nvidia,
 }
 
-/// What accumulation registers (AGPRs, of matrix instructions; compilers spill to them) do to the others.
+/// How accumulation registers (AGPRs, for matrix instructions; compilers spill to them) affect the others.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Accumulation {
     None,
-    /// They have a file of their own, of the same size: the larger number counts.
+    /// They have a separate register file of the same size: the larger number counts.
     Separate,
-    /// They share one file, behind the architectural registers, whose number is first rounded up to a multiple of this one.
+    /// They share one file, after the architectural registers, whose number is first rounded up to a multiple of this.
     Unified(usize),
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub struct ScalarRegisters {
     pub a_partition: usize,
-    /// A wave takes a multiple of this number.
+    /// A wave has a multiple of this number.
     pub granule: usize,
-    /// A wave takes at most so many: 102 that instructions name, and those for VCC, FLAT_SCRATCH and XNACK.
+    /// The most that a wave can have: 102 that instructions can name, and those for VCC, FLAT_SCRATCH and XNACK.
     pub most: usize,
 }
 
-/// What a compute unit has to offer. Registers are counted for each lane of a wave.
+/// The resources of a compute unit. Registers are counted per lane of a wave.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub struct Architecture {
-    /// As compilers call it: `gfx90a`, `sm_90`.
+    /// The name used by compilers: `gfx90a`, `sm_90`.
     pub name: &'static str,
     pub product: &'static str,
     pub vendor: Vendor,
-    /// What holds a group: a compute unit, a work-group processor, or a multiprocessor.
+    /// The name of the unit that holds a group: a compute unit, a work-group processor, or a multiprocessor.
     pub unit: &'static str,
-    /// Work-items of a wave (a wavefront, a warp).
+    /// Work-items per wave (a wavefront, a warp).
     pub wave: usize,
-    /// Parts of a unit, each with registers and wave slots of its own: SIMDs.
+    /// Number of partitions of a unit, each with its own registers and wave slots: SIMDs.
     pub partitions: usize,
-    /// Waves that a partition holds at most.
+    /// The most waves that a partition holds.
     pub waves_a_partition: usize,
-    /// Groups that a unit holds at most.
+    /// The most groups that a unit holds.
     pub groups: usize,
-    /// Whether that number is one of barriers, which groups of a single wave do not need.
+    /// Whether that limit is one of barriers, which groups of a single wave do not need.
     pub groups_are_barriers: bool,
     pub registers: usize,
-    /// A wave takes a multiple of this number of them.
+    /// A wave has a multiple of this number of registers.
     pub register_granule: usize,
-    /// A work-item takes at most so many (architectural ones).
+    /// The most (architectural) registers of a work-item.
     pub most_registers: usize,
     pub accumulation: Accumulation,
-    /// Scalar registers; `None` where waves have theirs in any case.
+    /// Scalar registers; `None` if they never limit waves.
     pub scalar: Option<ScalarRegisters>,
-    /// Bytes of local memory (LDS, shared memory) of a unit, at most.
+    /// The most bytes of local memory (LDS, shared memory) of a unit.
     pub local_bytes: usize,
-    /// A group takes a multiple of this number of bytes.
+    /// A group takes up a multiple of this number of bytes.
     #[serde(rename = "local_granule_bytes")]
     pub local_granule: usize,
-    /// Bytes that the system takes for each group.
+    /// Bytes that the system reserves for each group.
     #[serde(rename = "local_reserved_bytes")]
     pub local_reserved: usize,
-    /// Bytes that a group takes at most.
+    /// The most bytes that a group can have.
     #[serde(rename = "most_local_bytes")]
     pub most_local: usize,
-    /// Sizes of local memory, in KiB, among which a driver chooses, leaving the rest to the L1 cache; empty where there is one.
+    /// The sizes of local memory, in KiB, among which a driver chooses, with the rest left to the L1 cache; empty if there is only one.
     #[serde(rename = "carve_outs_bytes", serialize_with = "kibi")]
     pub carve_outs: &'static [usize],
 }
 
-/// Work-items of a group at most, on all of them.
+/// The most work-items of a group, on all architectures.
 pub(super) const MOST_WORK_ITEMS: usize = 1024;
 
 const KIB: usize = 1024;
@@ -142,7 +142,7 @@ const AMPERE: Architecture = Architecture {
     waves_a_partition: 16,
     groups: 32,
     groups_are_barriers: false,
-    // 65536 of an SM: 16384 of a partition, for 32 lanes; a warp takes multiples of 256.
+    // 65536 per SM: 16384 per partition, for 32 lanes; a warp has multiples of 256.
     registers: 512,
     register_granule: 8,
     most_registers: 255,
@@ -194,12 +194,12 @@ static KNOWN: [Architecture; 10] = [
 ];
 
 impl Architecture {
-    /// All of them; `gfx1100` twice, with waves of 32 and of 64.
+    /// All architectures; `gfx1100` twice, with waves of 32 and of 64.
     pub fn all() -> &'static [Self] {
         &KNOWN
     }
 
-    /// The architecture of that name, with waves of `wave` work-items, or those that are usual there.
+    /// The architecture with this name, with waves of `wave` work-items, or the usual ones.
     pub fn find(name: &str, wave: Option<usize>) -> Result<Self, OccupancyError> {
         let named: Vec<&Self> = KNOWN.iter().filter(|known| known.name.eq_ignore_ascii_case(name)).collect();
         if named.is_empty() {
@@ -215,7 +215,7 @@ impl Architecture {
         })
     }
 
-    /// A unit of a machine, whose registers and work-items are all that limits it.
+    /// A unit of a machine that is limited only by its registers and work-items.
     pub(super) fn of_machine(machine: &Machine, most_work_items: usize) -> Self {
         let wave = machine.lanes as usize;
         Self {
@@ -235,12 +235,12 @@ impl Architecture {
         self.partitions * self.waves_a_partition
     }
 
-    /// Waves of a group of so many work-items.
+    /// Waves per group of this number of work-items.
     pub(crate) fn waves_of(&self, work_items: usize) -> usize {
         work_items.div_ceil(self.wave)
     }
 
-    /// Registers that are taken for a work-item that uses `registers` architectural ones and `accumulation` others.
+    /// Registers allocated for a work-item that uses `registers` architectural ones and `accumulation` others.
     pub fn allocated_registers(&self, registers: usize, accumulation: usize) -> usize {
         let used = match self.accumulation {
             Accumulation::None => registers,
@@ -251,7 +251,7 @@ impl Architecture {
         used.max(1).next_multiple_of(self.register_granule)
     }
 
-    /// Bytes of local memory that are taken for a group that uses `bytes`.
+    /// Bytes of local memory allocated for a group that uses `bytes`.
     pub fn allocated_local(&self, bytes: usize) -> usize {
         (bytes + self.local_reserved).next_multiple_of(self.local_granule)
     }
@@ -274,7 +274,7 @@ impl Architecture {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OccupancyError {
-    #[error("'{name}' is no architecture with known rules of occupancy: use one of {known}")]
+    #[error("no occupancy rules are known for the architecture '{name}': expected one of {known}")]
     UnknownArchitecture { name: String, known: String },
     #[error("{architecture} has no waves of {wave} work-items: use {waves}")]
     NoSuchWave { architecture: &'static str, wave: usize, waves: String },

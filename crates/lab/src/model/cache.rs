@@ -1,4 +1,4 @@
-//! A first cache.
+//! A model of a first-level cache.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -6,13 +6,13 @@ use lanefield_reference::layout::LEGS;
 
 use crate::machine::Machine;
 
-/// A cache of lines that forgets the one that was not used for longest.
+/// A cache of lines with least-recently-used replacement.
 pub(super) struct Cache {
     most: usize,
     sectors_a_line: u64,
-    /// Of each line the sectors that are there, and when it was used.
+    /// For each line, the sectors that are present, and the time of its last use.
     lines: HashMap<u64, (u64, u64)>,
-    /// Uses in order; those that a later one of the same line follows stand for nothing.
+    /// Uses in order; a use is void if a later one of the same line follows.
     uses: VecDeque<(u64, u64)>,
     now: u64,
 }
@@ -24,7 +24,7 @@ impl Cache {
         Self { most, sectors_a_line, lines: HashMap::new(), uses: VecDeque::new(), now: 0 }
     }
 
-    /// Loads sectors, and says how many were not there.
+    /// Loads sectors, and returns how many were not present.
     pub fn load(&mut self, sectors: &[u64]) -> u64 {
         let mut missed = 0;
         for &sector in sectors {
@@ -42,7 +42,7 @@ impl Cache {
                 }
             }
         }
-        // Uses that stand for nothing are dropped now and then.
+        // Void uses are dropped from time to time.
         if self.uses.len() > 8 * self.most.max(LEGS) {
             let lines = &self.lines;
             self.uses.retain(|(line, when)| lines.get(line).is_some_and(|(_, last)| last == when));
@@ -55,7 +55,7 @@ impl Cache {
 mod tests {
     use super::*;
 
-    /// A first cache of so many bytes, with lines of four sectors of 32.
+    /// A first-level cache of this size, with lines of four sectors of 32 bytes.
     fn cache(bytes: u64) -> Cache {
         let machine = Machine::named("h200").unwrap();
         Cache::new(&Machine { l1_bytes: bytes, ..machine })

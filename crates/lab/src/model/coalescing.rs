@@ -5,7 +5,7 @@ use std::ops::AddAssign;
 
 use serde::Serialize;
 
-/// Bytes of a sector: the least that memory moves.
+/// Bytes per sector: the least that memory moves.
 pub const SECTOR: u64 = 32;
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -15,12 +15,12 @@ pub struct WaveAccess {
 }
 
 impl WaveAccess {
-    /// Of so many work-items, each `stride` bytes after the one before it.
+    /// An access by `items` work-items, each `stride` bytes after the one before.
     pub fn strided(stride: u64, bytes: u64, items: u64) -> Self {
         Self { bytes, addresses: (0..items).map(|item| item * stride).collect() }
     }
 
-    /// The aligned segments of `size` bytes that are touched, each once, in order. Sizes are taken as 1 at least.
+    /// The distinct aligned segments of `size` bytes that are touched, in order. `size` is taken as at least 1.
     pub fn segments(&self, size: u64) -> Vec<u64> {
         let size = size.max(1);
         let last = self.bytes.max(1) - 1;
@@ -31,7 +31,7 @@ impl WaveAccess {
         touched
     }
 
-    /// Bytes that are asked for, those of several work-items counted once.
+    /// Bytes requested; those requested by several work-items count once.
     pub fn distinct_bytes(&self) -> u64 {
         let mut addresses = self.addresses.clone();
         addresses.sort_unstable();
@@ -45,19 +45,19 @@ impl WaveAccess {
     }
 }
 
-/// What some accesses of wavefronts move. Transactions are those of each access by itself, added up: what no cache saves.
+/// What some accesses of wavefronts move. Transactions are summed over accesses, as if no cache saved any.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
 pub struct Counts {
     pub accesses: u64,
     pub asked_bytes: u64,
-    /// The same, where several work-items of an access ask for a byte counted once.
+    /// The same, with a byte that several work-items of an access request counted once.
     pub distinct_bytes: u64,
     pub transactions_32: u64,
     pub transactions_64: u64,
     pub transactions_128: u64,
-    /// Lines that each access touches, added up.
+    /// Lines touched by each access, added up.
     pub line_touches: u64,
-    /// Lines that all of those counted together touch, each counted once.
+    /// Distinct lines touched by all accesses counted together.
     pub distinct_lines: u64,
 }
 
@@ -66,8 +66,8 @@ impl Counts {
         self.transactions_32 * SECTOR
     }
 
-    /// Bytes asked for over bytes of sectors moved, 1 at best; of no access 1. What several work-items ask for counts once, so that a broadcast is
-    /// no gain.
+    /// Bytes requested divided by bytes of sectors moved, at most 1; 1 if there are no accesses. Bytes that several work-items request count once,
+    /// so that a broadcast is no gain.
     pub fn sector_efficiency(&self) -> f64 {
         match self.moved_bytes() {
             0 => 1.0,
@@ -75,7 +75,8 @@ impl Counts {
         }
     }
 
-    /// The same over bytes of the lines of `line` bytes that accesses touch, each access by itself: a first cache serves an access line by line.
+    /// The same, divided by the bytes of the lines of `line` bytes that accesses touch, each access on its own: a first-level cache serves an
+    /// access line by line.
     pub(crate) fn line_efficiency(&self, line: u64) -> f64 {
         match self.line_touches * line {
             0 => 1.0,
@@ -101,7 +102,7 @@ impl AddAssign for Counts {
     }
 }
 
-/// Counts what some accesses move, with cache lines of `line` bytes.
+/// Counts what these accesses move, with cache lines of `line` bytes.
 pub fn count<'a>(accesses: impl IntoIterator<Item = &'a WaveAccess>, line: u64) -> Counts {
     let (mut counts, mut lines) = (Counts::default(), BTreeSet::new());
     for access in accesses {

@@ -1,9 +1,9 @@
-//! The kernels whose accesses are known.
+//! The kernels whose accesses can be modelled.
 
 use lanefield::kernel::{Access, FieldContents, FieldSites, Geometry, Kernel, KernelArgument};
 
-/// Whether the accesses of a kernel follow from its specification: stencils that read doubled links and fields of neighbours, and what takes the words of
-/// each component one after the other.
+/// Whether the accesses of a kernel follow from its specification. This is so for stencils that read doubled links and fields at neighbours, and
+/// for kernels that process the words of each component one after the other.
 pub fn is_described(kernel: &Kernel) -> bool {
     let mut fields = kernel.fields();
     match kernel.geometry {

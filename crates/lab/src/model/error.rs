@@ -1,4 +1,4 @@
-//! Why nothing can be said of a kernel on a machine.
+//! Errors of the model of a kernel on a machine.
 
 use lanefield::backend::BackendError;
 use lanefield::comm::DecompositionError;

@@ -1,6 +1,6 @@
-//! The arithmetic of one spinor or colour vector, counted in the sources of `cl/` (the forms of docs/arithmetic.md): real multiplications, additions and
-//! multiply-adds are one instruction each. Loads and stores are those of the access model. Addresses, tables and loops are not counted, so that
-//! issue slots come out low.
+//! The arithmetic of one spinor or colour vector, counted in the sources of `cl/` (in the forms of docs/arithmetic.md): real multiplications,
+//! additions and multiply-adds are one instruction each. Loads and stores come from the access model. Addresses, tables and loops are not counted,
+//! so the number of issue slots is an underestimate.
 
 use lanefield::kernel::{Access, FieldContents, FieldRole, FieldSites};
 use lanefield::prelude::*;
@@ -11,9 +11,9 @@ use super::launched::Launched;
 
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
 pub struct Instructions {
-    /// Arithmetic, in the precision of the fields, f32 for half precision.
+    /// Arithmetic, in the precision of the fields; in f32 for half precision.
     pub arithmetic: f64,
-    /// Bit operations that make numbers of stored halves and the reverse.
+    /// Bit operations that convert between stored halves and numbers.
     pub conversion: f64,
     pub memory: f64,
 }
@@ -28,19 +28,19 @@ const COMPLEX: f64 = 4.0;
 const ROW: f64 = 3.0 * COMPLEX;
 const SPINOR_SUM: f64 = 24.0;
 const PROJECTION: f64 = 12.0;
-/// The third row: two complex products and a scale for each of three elements.
+/// Rebuilding the third row: two complex products and a scale for each of three elements.
 const THIRD_ROW: f64 = 3.0 * (2.0 * COMPLEX + 2.0);
-/// The first two rows of 8 reals (`rebuild_two_rows`), a division as eight instructions.
+/// Rebuilding the first two rows from 8 reals (`rebuild_two_rows`), with a division counted as eight instructions.
 const TWO_ROWS: f64 = 62.0;
-/// Blocks of a clover term times a spinor: twelve rows of a real and five complex elements.
+/// Blocks of a clover term times a spinor: twelve rows with one real and five complex elements.
 const BLOCKS: f64 = 12.0 * (2.0 + 5.0 * COMPLEX);
-/// A stored number, made of a fraction: one bit operation, and one multiply-add; its rounding: a magnitude and its maximum, a multiply-add, two
-/// clamps, and for two numbers three bit operations.
+/// Storing a number as a fraction: one bit operation and one multiply-add. Its rounding: a magnitude and its maximum, a multiply-add, two clamps,
+/// and for two numbers three bit operations.
 const CLAMPED: f64 = 4.0;
 
 impl Launched {
-    /// Instructions for one component of a launch. Of a stencil: those of its legs, and of what it reads at the site beside; of all else two operations are
-    /// thought to be one multiply-add.
+    /// Instructions for one component of a launch. For a stencil: those of its legs, and of the fields that it reads at the site itself. For all
+    /// other kernels, two operations count as one multiply-add.
     pub(crate) fn instructions(&self) -> Instructions {
         let shape = &self.shape;
         let words = shape.target.object.part_words() as f64;

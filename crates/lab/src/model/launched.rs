@@ -1,5 +1,6 @@
-//! What is laid out and launched: a kernel, its fields, and its groups of work-items, from the specification of the kernel, the layout, the stencil
-//! tables and the launch geometry that the kernels use. No device is needed. Counterparts: `src/backend/opencl/tuning/plan/stencil.rs`, `cl/accelerator.clh`.
+//! A launch with its layout: a kernel, its fields, and its groups of work-items, from the kernel's specification and from the layout, stencil
+//! tables and launch geometry that kernels use. No device is needed. Counterparts: `src/backend/opencl/tuning/plan/stencil.rs`,
+//! `cl/accelerator.clh`.
 
 use lanefield::backend::opencl::{AccessWidth, GridStride, LinkLoads, Mapping, Traversal, Tuning};
 use lanefield::kernel::{Geometry, KernelArgument, Shape};
@@ -14,15 +15,15 @@ use super::error::ModelError;
 pub struct Launched {
     pub shape: Shape,
     pub access: AccessWidth,
-    /// How the kernel is launched; what is left open is as for one outer site a work-item, without hints.
+    /// How the kernel is launched; values that are left open mean one outer site per work-item, without hints.
     pub tuning: Tuning,
     pub stencil: Option<Stencil>,
     pub at_once: usize,
     pub geometry: LaunchGeometry,
     pub mapping: Mapping,
-    /// Whether links and blocks are loaded past the nearest cache.
+    /// Whether loads of links and blocks bypass the nearest cache.
     pub links_past_l1: bool,
-    /// Whether groups stay and walk over the sites.
+    /// Whether the launch is grid-stride.
     pub persistent: bool,
     blocks: Option<BlockOrder>,
 }
@@ -31,12 +32,12 @@ pub struct Launched {
 pub struct Item {
     pub lane: usize,
     pub osite: usize,
-    /// The first of its parts.
+    /// The first of its components.
     pub part: usize,
 }
 
 impl Launched {
-    /// Lays out and launches a kernel, as the backend would on a device that takes groups of any size.
+    /// Lays out and launches a kernel as the backend would on a device without a limit on the group size.
     pub fn new(shape: Shape, access: AccessWidth, tuning: Tuning) -> Result<Self, ModelError> {
         let kernel = shape.kernel;
         ensure!(is_described(kernel), ModelError::NotDescribed { kernel: kernel.name });
@@ -81,30 +82,30 @@ impl Launched {
         })
     }
 
-    /// Extents of a block of outer sites that is visited before the next; the whole lattice where launches follow the memory.
+    /// Extents of a block of outer sites that is visited before the next; the whole lattice if launches follow the order of memory.
     pub fn block(&self) -> [usize; 4] {
         self.blocks.map_or_else(|| self.shape.lattice().outer_extents(self.shape.sites()), |blocks| blocks.block())
     }
 
-    /// Whether a third dimension counts parts and outer sites apart.
+    /// Whether a third dimension separates components from outer sites.
     fn over_parts(&self) -> bool {
         matches!(self.shape.kernel.geometry, Geometry::Stencil { over_parts: true, .. })
     }
 
-    /// Work-items of a group over parts, and over outer sites.
+    /// Work-items of a group over components, and over outer sites.
     fn group_extent(&self) -> (usize, usize) {
         let [_, first, second] = self.geometry.local;
         if self.over_parts() { (first, second) } else { (1, first) }
     }
 
-    /// Groups over the parts of a site, and over outer sites.
+    /// Groups over the components of a site, and over outer sites.
     pub fn groups(&self) -> (usize, usize) {
         let groups: [usize; 3] = std::array::from_fn(|d| self.geometry.global[d] / self.geometry.local[d]);
         if self.over_parts() { (groups[1], groups[2]) } else { (1, groups[1]) }
     }
 
-    /// The work-items of the group of that number in the launch, parts first, as dimensions are numbered. They come in the order in which hardware
-    /// numbers them; `None` for those that have nothing to do.
+    /// The work-items of the group with this number in the launch, components first, as dimensions are numbered. They are in the order in which
+    /// hardware numbers them; `None` for work-items without work.
     pub fn items(&self, group: usize) -> Vec<Option<Item>> {
         let (of_parts, _) = self.groups();
         let nsimd = self.shape.lattice().nsimd();
@@ -115,7 +116,7 @@ impl Launched {
         let item = |lane: usize, part: usize, site: usize| {
             let (place, part) = (group / of_parts * sites + site, group % of_parts * parts + part);
             let inside = place < places && part < part_items;
-            // Vector operations see the parts of a site as sites of their own.
+            // Vector operations treat the components of a site as sites of their own.
             let (place, part) = if elements > 1 { (place / elements, place % elements) } else { (place, part) };
             let osite = self.blocks.map_or(place, |blocks| blocks.osite_at(place));
             inside.then_some(Item { lane, osite, part: part * self.at_once })
@@ -127,7 +128,7 @@ impl Launched {
         }
     }
 
-    /// The wavefronts of some groups, each with its work-items that have something to do; none without.
+    /// The wavefronts of some groups, each with its work-items that have work; wavefronts without are left out.
     pub fn waves(&self, groups: impl IntoIterator<Item = usize>, wavefront: usize) -> Vec<Vec<Item>> {
         let mut waves: Vec<Vec<Item>> = Vec::new();
         for group in groups {

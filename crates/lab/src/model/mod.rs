@@ -1,19 +1,19 @@
-//! A launch of a kernel, before it is run: what it reads and writes, where, how much of it caches keep, and what it takes of a compute unit. `access`,
-//! `occupancy` and `estimate` are views of it. Everything follows from the specification of the kernel, the layout, the stencil tables and the launch geometry
-//! that kernels use; no device is needed.
+//! A model of a kernel's launch before it runs: what it reads and writes, what caches keep, and its demand on a compute unit. `access`, `occupancy`
+//! and `estimate` are views of it. Everything follows from the kernel's specification and from the layout, stencil tables and launch geometry that
+//! kernels use; no device is needed.
 //!
 //! | file | subject |
 //! |---|---|
 //! | `described.rs` | which kernels can be modelled |
-//! | `work.rs` | a launch as it is asked for, on a machine |
-//! | `launched.rs` | what is laid out and launched: a kernel, its fields, its groups |
+//! | `work.rs` | a requested launch on a machine |
+//! | `launched.rs` | a launch with its layout: a kernel, its fields, its groups |
 //! | `program.rs` | the loads and stores of a work-item, and their addresses |
 //! | `coalescing.rs` | transactions, efficiency and lines of the accesses of wavefronts |
 //! | `streams.rs` | what a launch moves from and to memory |
-//! | `units.rs`, `cache.rs` | what the groups of a compute unit ask of the second cache |
+//! | `units.rs`, `cache.rs` | the traffic between the compute units and the second-level cache |
 //! | `instructions.rs` | arithmetic of a site |
 //! | `architecture.rs` | what a compute unit has |
-//! | `resources.rs` | what a kernel takes of it, and how many groups each resource allows |
+//! | `resources.rs` | a kernel's demand on it, and how many groups each resource allows |
 
 mod architecture;
 mod cache;

@@ -1,5 +1,5 @@
-//! The loads and stores of a work-item, in order, and the address of each, as they follow from the specification of a kernel: the counterpart of
-//! `cl/access.clh` and of the kernels of `cl/`, without their arithmetic.
+//! The loads and stores of a work-item in order, with their addresses, which follow from the specification of a kernel. It is the counterpart of
+//! `cl/access.clh` and of the kernels in `cl/`, without their arithmetic.
 
 use lanefield::backend::opencl::PartLayout;
 use lanefield::kernel::{Access, FieldContents, FieldRole, FieldSites, KernelArgument, TableRows};
@@ -14,9 +14,9 @@ use super::launched::{Item, Launched};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Array {
     Neighbours,
-    /// The table of lanes to which steps out of a virtual node lead.
+    /// The table of the lanes to which steps out of a virtual node lead.
     LaneSteps,
-    /// A table that the lattice determines, with an entry for each outer site.
+    /// A table of the lattice with an entry for each outer site.
     OfOsites(&'static str),
     /// The same, with an entry for each lane.
     OfLanes(&'static str),
@@ -43,7 +43,8 @@ impl Serialize for Array {
 pub struct Instruction {
     pub array: Array,
     pub leg: Option<Leg>,
-    /// Which of the components that the work-item takes, or of those that a site of the field has by itself: the blocks of a clover term.
+    /// The index among the components that the work-item computes, or among those that a site of the field has by itself, such as the blocks of a
+    /// clover term.
     pub part: usize,
     pub word: usize,
     pub bytes: usize,
@@ -51,24 +52,24 @@ pub struct Instruction {
     pub past_l1: bool,
 }
 
-/// Words that a vector operation takes at once, and a norm (`cl/words.clh`).
+/// Words that a vector operation processes together, and so does a norm (`cl/words.clh`).
 const WORDS_AT_ONCE: usize = 2;
 const WORDS_AHEAD: usize = 12;
 
-/// Where arrays begin: far from each other.
+/// The distance between arrays, as a power of two: far apart.
 const APART: u32 = 44;
 
 fn word_bytes(field: &FieldShape) -> usize {
     field.precision.bits() / 4
 }
 
-/// What is stored of a component: in half precision its scale, too.
+/// Stored words per component; in half precision, including its scale.
 fn stored(field: &FieldShape) -> usize {
     field.object.part_words() + usize::from(field.precision == Precision::Half)
 }
 
 impl Launched {
-    /// The field that a stencil reads at neighbours, else the first that is read.
+    /// The field that a stencil reads at neighbours, else the first field that is read.
     pub fn source(&self) -> Option<&FieldShape> {
         let roles = || self.shape.kernel.fields().filter(|role| role.access != Access::Write);
         let role = roles().find(|role| role.at == FieldSites::Neighbours).or_else(|| roles().next())?;
@@ -85,7 +86,7 @@ impl Launched {
         PartLayout { bits, nsimd, words: stored(field), access: self.access }
     }
 
-    /// `count` stored words of a component from `first` on, in as few accesses as the layout allows.
+    /// Loads `count` stored words of a component from `first` on, in as few accesses as the layout allows.
     fn load(&self, like: Instruction, field: &FieldShape, first: usize, count: usize) -> Vec<Instruction> {
         let (layout, end) = (self.layout(field), first + count);
         let together = layout.together();
@@ -112,7 +113,7 @@ impl Launched {
         self.shape.kernel.fields().filter_map(|role| Some((role, *self.shape.field(role.name)?))).collect()
     }
 
-    /// Words after words of all fields.
+    /// Word by word for all fields.
     fn of_elements(&self) -> Vec<Instruction> {
         let (fields, shape) = (self.fields(), &self.shape);
         let (words, half) = (shape.target.object.part_words(), shape.precision() == Precision::Half);
@@ -135,7 +136,7 @@ impl Launched {
         program
     }
 
-    /// Tables, link and neighbours leg by leg, then what is read at the site, and the result.
+    /// Tables, links and neighbours leg by leg, then what is read at the site itself, and the result.
     fn of_stencil(&self) -> Vec<Instruction> {
         let (fields, shape) = (self.fields(), &self.shape);
         let half = shape.precision() == Precision::Half;
@@ -173,7 +174,8 @@ impl Launched {
             for (role, field) in fields.iter().filter(here).filter(|(role, _)| role.access == Access::Read) {
                 match role.holds {
                     FieldContents::CloverBlocks => {
-                        // Blocks are read for each spinor, unless the compiler keeps them; past the nearest cache where there is one spinor.
+                        // Blocks are read for each spinor, unless the compiler keeps them; if there is only one spinor, they bypass the nearest
+                        // cache.
                         let past_l1 = self.links_past_l1 && shape.parts() == 1;
                         for block in 0..field.object.parts() {
                             let like = Instruction { part: block, past_l1, ..plain(role.name) };
@@ -219,7 +221,7 @@ impl Launched {
                     Some(leg) => self.neighbour(item, leg),
                     None => (item.osite, item.lane),
                 };
-                // Of fields that have their own components a site, these are what an instruction counts.
+                // For fields with their own components per site, these are what an instruction counts.
                 let first = if parts == shape.parts() && shape.target.object.with_parts(parts) == Some(field.object) {
                     item.part
                 } else {
@@ -232,7 +234,7 @@ impl Launched {
         (number << APART) + offset
     }
 
-    /// What a wavefront asks for in an instruction.
+    /// The access of a wavefront for an instruction.
     pub(crate) fn access_of(&self, instruction: &Instruction, wave: &[Item]) -> WaveAccess {
         let addresses = wave.iter().map(|item| self.address(instruction, item)).collect();
         WaveAccess { bytes: instruction.bytes as u64, addresses }
@@ -244,12 +246,12 @@ impl Launched {
         (3 + self.shape.fields.len() + arguments.take_while(|argument| !is(argument)).count()) as u64
     }
 
-    /// Whether the neighbour along a leg lies in another lane.
+    /// Whether the neighbour along a leg is in another lane.
     pub(crate) fn leads_elsewhere(&self, item: &Item, leg: Leg) -> bool {
         self.neighbour(item, leg).1 != item.lane
     }
 
-    /// The neighbour's outer site and lane, as the tables have them.
+    /// The neighbour's outer site and lane, from the tables.
     fn neighbour(&self, item: &Item, leg: Leg) -> (usize, usize) {
         let Some(stencil) = &self.stencil else { return (item.osite, item.lane) };
         let neighbour = stencil.neighbour(item.osite, leg);
@@ -258,7 +260,7 @@ impl Launched {
     }
 }
 
-/// The load of four bytes of a field.
+/// A four-byte load from a field.
 fn plain(name: &'static str) -> Instruction {
     Instruction { array: Array::Field(name), leg: None, part: 0, word: 0, bytes: 4, store: false, past_l1: false }
 }

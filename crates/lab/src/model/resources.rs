@@ -1,4 +1,4 @@
-//! What each resource of a compute unit allows, and which one binds.
+//! How many groups each resource of a compute unit allows, and which one is the limit.
 
 use serde::Serialize;
 
@@ -7,13 +7,13 @@ use super::architecture::{Accumulation, Architecture, MOST_WORK_ITEMS, Occupancy
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Demand {
     pub group: usize,
-    /// Registers of a work-item: VGPRs, on AMD's GPUs the architectural ones.
+    /// Registers per work-item: VGPRs; on AMD's GPUs the architectural ones.
     pub registers: usize,
-    /// Accumulation registers (AGPRs) of a work-item.
+    /// Accumulation registers (AGPRs) per work-item.
     pub accumulation: usize,
-    /// Scalar registers (SGPRs) of a wave.
+    /// Scalar registers (SGPRs) per wave.
     pub scalar: usize,
-    /// Bytes of local memory of a group.
+    /// Bytes of local memory per group.
     #[serde(rename = "local_bytes")]
     pub local: usize,
 }
@@ -49,11 +49,11 @@ pub struct GroupLimit {
     pub groups: usize,
 }
 
-/// The numbers that no kernel has, by name.
+/// Checks for numbers that no kernel can have, by name.
 pub(crate) fn check(architecture: &Architecture, demand: &Demand) -> Result<(), OccupancyError> {
     let amd = architecture.register_name() == "VGPRs";
     let most_accumulation = if architecture.accumulation == Accumulation::None { 0 } else { 256 };
-    // Without scalar registers of their own, architectures take any number and ignore it.
+    // Architectures without scalar registers of their own accept any number and ignore it.
     let most_scalar = architecture.scalar.map_or(if amd { 128 } else { 0 }, |scalar| scalar.most);
     let numbers = [
         ("work-items a group", demand.group, 1, MOST_WORK_ITEMS),
@@ -68,12 +68,12 @@ pub(crate) fn check(architecture: &Architecture, demand: &Demand) -> Result<(), 
     })
 }
 
-/// Share of the lanes of a group's wavefronts that have a work-item, 0 to 1.
+/// Fraction of the lanes of a group's wavefronts that have a work-item, 0 to 1.
 pub(crate) fn lanes_filled(group: usize, wavefront: usize) -> f64 {
     group as f64 / (group.div_ceil(wavefront) * wavefront) as f64
 }
 
-/// What each resource allows of a kernel whose numbers were checked.
+/// The groups that each resource allows, for a kernel whose numbers were checked.
 pub(crate) fn limits(architecture: &Architecture, demand: &Demand) -> Vec<GroupLimit> {
     let waves_a_group = architecture.waves_of(demand.group);
     let of_waves = |a_partition: usize| architecture.partitions * a_partition / waves_a_group;
@@ -90,7 +90,7 @@ pub(crate) fn limits(architecture: &Architecture, demand: &Demand) -> Vec<GroupL
         limits
             .push(GroupLimit { resource: Resource::ScalarRegisters, groups: of_waves(scalar.a_partition / allocated) });
     }
-    // Nothing where a group takes none.
+    // No limit if a group uses none.
     if let Some(groups) = architecture.local_bytes.checked_div(architecture.allocated_local(demand.local)) {
         limits.push(GroupLimit { resource: Resource::LocalMemory, groups });
     }

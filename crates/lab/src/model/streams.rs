@@ -1,11 +1,12 @@
-//! What a launch moves from and to memory: each input once, each output once, and what is read again because the last cache did not keep it.
+//! What a launch moves from and to memory: each input once, each output once, and what must be read again because the last cache did not keep it.
 //!
-//! A stencil reads each site of its source from nine directions. In direction μ the two neighbours are visited as many sites earlier and later as
-//! there are sites in a step of μ; if three such slices fit the last cache, each is read once, else twice more (the layer condition). Where the lattice is
-//! visited in blocks, the step inside a block is that of the block, and that across its faces the sites of all blocks before the next one in μ.
+//! A stencil reads each site of its source from nine directions. In direction μ, the visits of the two neighbours are as many sites earlier and
+//! later as there are sites in a step of μ. If three such slices fit the last cache, each is read once, otherwise twice more (the layer condition).
+//! If the lattice is visited in blocks, a step inside a block is that of the block. A step across its faces has the sites of all blocks before the
+//! next one in μ.
 //!
-//! Launches are thought of as repeated, as in a solver: of fields of half the size of the last cache all is still there from the launch before, of those of
-//! its size nothing, and of those between in proportion.
+//! Launches are assumed to repeat, as in a solver. If the fields are at most half the size of the last cache, all of them are still there from the
+//! launch before. If they are as large as the cache, nothing is; in between, the share is interpolated.
 
 use lanefield_reference::layout::DIMENSIONS;
 use serde::Serialize;
@@ -18,7 +19,7 @@ pub struct Streams {
     /// Each input once, and each output once.
     pub ideal_bytes: f64,
     pub read_again_bytes: f64,
-    /// What does not move because the last cache has it from the launch before.
+    /// Bytes that are not moved because the last cache has them from the launch before.
     pub kept_bytes: f64,
 }
 
@@ -43,19 +44,19 @@ impl Launched {
     }
 }
 
-/// The share of fields of so many bytes that is still in the cache after a launch.
+/// The fraction of the fields, of this size in bytes, that is still in the cache after a launch.
 fn kept_share(fields: f64, cache: u64) -> f64 {
     (2.0 * (1.0 - fields / cache as f64)).clamp(0.0, 1.0)
 }
 
-/// How often the source is read again, on average, where an outer site of it has `object` bytes.
+/// How many times the source is read again, on average, if an outer site of it has `object` bytes.
 fn read_again(block: [usize; DIMENSIONS], outer: [usize; DIMENSIONS], object: f64, cache: u64) -> f64 {
     let volume: usize = block.iter().product();
     let kept = |step: usize| 3.0 * step as f64 * object <= cache as f64;
     let (mut step_inside, mut blocks_before, mut again) = (1, 1, 0.0);
     for mu in 0..DIMENSIONS {
         let faces = 1.0 / block[mu] as f64;
-        // Where a block is as long as the lattice, these are the faces of the lattice.
+        // If a block is as long as the lattice, these are the faces of the lattice.
         let step_across = if block[mu] == outer[mu] { step_inside * block[mu] } else { volume * blocks_before };
         if outer[mu] > 1 && !kept(step_inside) {
             again += 2.0 * (1.0 - faces);

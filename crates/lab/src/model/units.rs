@@ -1,9 +1,9 @@
-//! What the groups of a compute unit ask of the cache behind the first one: counted, address by address, for a sample of units, against a first cache that
-//! forgets what was not used for longest.
+//! The traffic between the groups of a compute unit and the second-level cache. It is counted address by address for a sample of units, with a
+//! first-level cache with least-recently-used replacement.
 //!
-//! Groups are dealt out to units in turn; as many are resident as registers allow, and these go through the kernel in step, one load or store after the
-//! other. When they are done, the next ones come. The first cache keeps lines, of which it holds those sectors that were asked for; stores pass
-//! through it; loads that go past it leave it as it is. Rounds after the first are counted where there are any.
+//! Groups are assigned to units in turn. As many are resident as registers allow, and these go through the kernel in step, one load or store after
+//! the other. When they are done, the next ones follow. The first-level cache keeps lines with the sectors that were requested. Stores pass through
+//! it, and loads that bypass it do not change it. Rounds after the first are counted if there are any.
 
 use lanefield::backend::opencl::GridStride;
 use lanefield_reference::real::Precision;
@@ -16,29 +16,29 @@ use super::program::Instruction;
 use super::resources::{Demand, groups_held};
 use crate::machine::Machine;
 
-/// Units that are looked at, at most.
+/// The largest number of units in the sample.
 const UNITS: usize = 4;
-/// Rounds of resident groups that are counted, after one that is not.
+/// Number of rounds of resident groups that are counted, after one that is not.
 const ROUNDS: usize = 2;
-/// Work-items of a unit at most.
+/// The most work-items per unit.
 const MOST_WORK_ITEMS: usize = 2048;
-/// Registers of a work-item at most, and at least.
+/// The most and the fewest registers per work-item.
 const REGISTERS: std::ops::RangeInclusive<u64> = 32..=255;
 
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
 pub struct UnitTraffic {
     pub resident_groups: usize,
-    /// Sectors that all accesses touch: what first caches deliver, and take.
+    /// Bytes of the sectors that all accesses touch: the traffic of the first-level caches.
     pub first_cache_bytes: f64,
-    /// Loads that no first cache had.
+    /// Bytes of loads that missed the first-level caches.
     pub loaded_bytes: f64,
     pub stored_bytes: f64,
-    /// Of the loads that go through the first cache, the share that it had.
+    /// Of the loads that use the first-level cache, the fraction that hit.
     pub hits: f64,
 }
 
 impl UnitTraffic {
-    /// What passes between the last cache and the units.
+    /// Bytes between the last-level cache and the units.
     pub fn bytes(&self) -> f64 {
         self.loaded_bytes + self.stored_bytes
     }
@@ -50,7 +50,7 @@ impl Launched {
         let resident = self.resident_groups(machine);
         let units = machine.compute_units as usize;
         let (of_parts, of_sites) = self.groups();
-        // Of groups that stay there are as many as run at a time, and each goes on at the place of one so many groups of sites later.
+        // There are as many grid-stride groups as run at a time, and each continues with the sites that number of groups later.
         let site_groups = if self.persistent { (units * resident / of_parts).clamp(1, of_sites) } else { of_sites };
         let at_a_time = if self.persistent { of_parts * site_groups } else { units * resident };
         let all = of_parts * of_sites;
@@ -81,8 +81,8 @@ impl Launched {
         }
     }
 
-    /// Registers that a work-item may be thought to take: what was allowed, else what it must hold: results, half a spinor, a link, a neighbour's spinor, and 32
-    /// for addresses.
+    /// Estimated registers per work-item: the number allowed, else what it must hold, which is results, half a spinor, a link, a neighbour's
+    /// spinor, and 32 for addresses.
     fn registers(&self) -> u64 {
         let most = u64::from(self.tuning.max_registers.unwrap_or(0));
         if most > 0 {
@@ -104,7 +104,7 @@ impl Launched {
     }
 }
 
-/// Parts of sites that were worked on, and bytes.
+/// Components of sites that were processed, and bytes.
 #[derive(Clone, Copy, Default)]
 struct Counted {
     parts: u64,

@@ -1,4 +1,4 @@
-//! A launch of a kernel on a machine, as it is asked for. Launches are those that the defaults of the crate choose for such a device
+//! A requested launch of a kernel on a machine. Launches are those that the defaults of the crate choose for such a device
 //! (`src/backend/opencl/defaults.toml`).
 
 use lanefield::backend::opencl::{AccessWidth, KernelKey, Layout, LinkLoads, SiteOrder, Tuned, Tuning};
@@ -12,7 +12,7 @@ use super::launched::Launched;
 use crate::description::DescriptionError;
 use crate::machine::{Machine, MachineKind};
 
-/// Sites of a lattice at most: its tables are made.
+/// The largest number of sites of a lattice, because its tables are created.
 const MOST_SITES: usize = 1 << 28;
 
 #[derive(Clone, Copy, Debug)]
@@ -24,14 +24,14 @@ pub struct KernelWork {
     pub links: LinkFormat,
     pub parts: usize,
     pub lanes: LaneChoice,
-    /// Bytes of an access; that of the kind of machine where nothing is said.
+    /// Bytes per access; if left out, those for the kind of machine.
     pub access: Option<AccessWidth>,
-    /// How it is launched, as far as that is said.
+    /// How it is launched; values may be left out.
     pub tuning: Tuning,
 }
 
 impl KernelWork {
-    /// One parity of a kernel in the lanes of GPUs, with the launch that is looked up.
+    /// One parity of a kernel in the lanes of GPUs, with the default launch.
     pub fn new(kernel: &'static Kernel, extents: Extents, precision: Precision, links: LinkFormat) -> Self {
         Self {
             kernel,
@@ -71,7 +71,7 @@ impl KernelWork {
         let layout = Layout { access, site_order: SiteOrder::default() };
         if let Some(key) = KernelKey::of(&shape, layout, &device) {
             tuning = tuning.or(Tuned::shipped().choice(&device, &key));
-            // `cl/access.clh` asks clang for loads past the nearest cache, too; clang 15 keeps the hint of stores, and drops that of loads.
+            // `cl/access.clh` also asks clang for loads that bypass the nearest cache; clang 15 keeps the hint of stores, and drops that of loads.
             if !machine.vendor.contains("NVIDIA") {
                 tuning.link_loads = Some(LinkLoads::Cached);
             }
@@ -80,7 +80,7 @@ impl KernelWork {
             tuning.accelerator_threads = threads.transpose()?;
         }
         if tuning.accelerator_threads.is_none() {
-            // Vector operations: groups of 256 work-items.
+            // Vector operations have groups of 256 work-items.
             let threads = (256 / lattice.nsimd()).clamp(1, AcceleratorThreads::MOST);
             tuning.accelerator_threads = Some(AcceleratorThreads::new(threads)?);
         }

@@ -1,16 +1,15 @@
-//! The simplified formulas of the EmPRiSM sprint report (Pawsey), which estimate occupancy from registers and local memory without
-//! granularity, and where they differ from what the hardware does. They are written for CDNA1 (MI100), and extend to CDNA2 (MI200) with its 32
-//! waves.
+//! The simplified formulas of the EmPRiSM sprint report (Pawsey), which estimate occupancy from registers and local memory without granularity, and
+//! how they differ from the hardware. They are for CDNA1 (MI100), and extend to CDNA2 (MI200) with its 32 waves.
 
 use serde::Serialize;
 
-/// What the report takes for the vector registers of a compute unit ("128K").
+/// The number of vector registers per compute unit in the report ("128K").
 const VGPRS: f64 = 128_000.0;
 const SGPRS: f64 = 3200.0;
 const LDS: f64 = 65536.0;
 const WAVEFRONT: f64 = 64.0;
 
-/// Where the formulas differ from the rules of the hardware, and why.
+/// How the formulas differ from the rules of the hardware, and why.
 pub const DIFFERENCES: &str = "The simplified formulas take 128000 instead of 131072 registers a CU, count the half of them on CDNA1 that is \
 accumulation registers (a file of its own: a wave has 256 a lane for all else, so 52 registers leave 4 waves a SIMD), round nothing to what \
 is allocated (4 registers on CDNA1, 8 on CDNA2, 512 bytes of LDS), and let parts of groups and fractions of a wave a SIMD run, where the \
@@ -18,9 +17,9 @@ hardware takes whole groups.";
 
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Share {
-    /// Waves on a compute unit, rounded down.
+    /// Waves per compute unit, rounded down.
     pub waves: usize,
-    /// Of registers the ratio before rounding, of local memory that of the waves.
+    /// For registers, the ratio before rounding; for local memory, that of the waves.
     pub share: f64,
 }
 
@@ -29,12 +28,12 @@ pub struct Simplified {
     pub most_waves: usize,
     pub vgprs: Share,
     pub sgprs: Share,
-    /// By local memory; `None` for a kernel without.
+    /// By local memory; `None` for a kernel without any.
     pub lds: Option<Share>,
 }
 
-/// The estimate for `vgprs` registers a work-item, `sgprs` a wavefront, and `lds` bytes a group of `group` work-items. `None` for an architecture
-/// that the formulas are not for.
+/// The estimate for `vgprs` registers per work-item, `sgprs` per wavefront, and `lds` bytes per group of `group` work-items. `None` for an
+/// architecture for which the formulas are not valid.
 pub fn simplified(architecture: &str, vgprs: usize, sgprs: usize, lds: usize, group: usize) -> Option<Simplified> {
     let most_waves = match architecture {
         "gfx908" => 40,
@@ -46,7 +45,7 @@ pub fn simplified(architecture: &str, vgprs: usize, sgprs: usize, lds: usize, gr
         let share = (most_used / used.max(1) as f64).min(1.0);
         Share { waves: (share * most).floor() as usize, share }
     };
-    // Most registers of a work-item, and most scalar ones of a wavefront, that leave all waves.
+    // The most registers per work-item, and the most scalar ones per wavefront, with which all waves fit.
     let vgprs = of_registers(VGPRS / (most * WAVEFRONT), vgprs);
     let sgprs = of_registers(SGPRS / most, sgprs);
     let waves_a_group = (group as f64 / WAVEFRONT).ceil();
@@ -58,7 +57,7 @@ pub fn simplified(architecture: &str, vgprs: usize, sgprs: usize, lds: usize, gr
 }
 
 impl Simplified {
-    /// The resource that leaves the fewest waves, and what it leaves.
+    /// The resource that allows the fewest waves, with its result.
     pub fn binding(&self) -> (&'static str, Share) {
         let all = [("VGPRs", Some(self.vgprs)), ("SGPRs", Some(self.sgprs)), ("LDS", self.lds)];
         let known = all.into_iter().filter_map(|(name, share)| Some((name, share?)));

@@ -1,4 +1,4 @@
-//! What a compute unit holds of a kernel.
+//! The groups of a kernel that a compute unit holds.
 
 use serde::Serialize;
 
@@ -11,24 +11,24 @@ use crate::model::{
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Occupancy {
     pub waves_a_group: usize,
-    /// Groups on a unit; 0 where not even one fits.
+    /// Groups per unit; 0 if not even one fits.
     pub groups: usize,
     pub waves: usize,
     pub most_waves: usize,
     pub share: f64,
-    /// The share of the lanes of a group's waves that have a work-item.
+    /// The fraction of the lanes of a group's waves that have a work-item.
     pub lanes_filled: f64,
     pub allocated_registers: usize,
-    /// Bytes of local memory that are taken for a group, after rounding.
+    /// Bytes of local memory allocated for a group, after rounding.
     #[serde(rename = "allocated_local_bytes")]
     pub allocated_local: usize,
-    /// The smallest local memory, in KiB, that holds these groups, of those that a driver chooses from.
+    /// The smallest local memory, in KiB, among those of which a driver chooses one, that holds these groups.
     #[serde(rename = "carve_out_bytes", serialize_with = "kibi")]
     pub carve_out: Option<usize>,
     pub limits: Vec<GroupLimit>,
-    /// The resources that allow no more: all that tie.
+    /// The resources that allow no more: all, if several are equal.
     pub binding: Vec<Resource>,
-    /// What one group more would need; `None` where the unit holds no more of this size.
+    /// What one more group would need; `None` if the unit holds no more groups of this size.
     pub next_step: Option<NextStep>,
 }
 

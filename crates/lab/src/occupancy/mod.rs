@@ -1,5 +1,5 @@
-//! Theoretical occupancy: how many waves of a kernel a compute unit holds at once, by the rules of each architecture (`crate::model`), which resource
-//! says so, and what the next step up would need. What it is good for, and where the rules come from, is in `docs/occupancy.md`.
+//! Theoretical occupancy by the rules of each architecture (`crate::model`): how many waves of a kernel a compute unit holds at once. It also shows
+//! which resource limits it, and what the next step up would need. `docs/occupancy.md` explains its use, and has the sources of the rules.
 
 pub mod emprism;
 mod held;

@@ -1,4 +1,4 @@
-//! What one group more on a compute unit would need, at least: the largest numbers with which it fits, and how many groups fit with them.
+//! What one more group per compute unit would need at least: the largest numbers with which it fits, and how many groups fit with them.
 
 use serde::Serialize;
 
@@ -11,7 +11,7 @@ pub struct Need {
     pub instead_of: usize,
 }
 
-/// The next larger number of groups, and all that it needs at once.
+/// The next larger number of groups, and everything that it needs.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct NextStep {
     pub groups: usize,
@@ -20,7 +20,7 @@ pub struct NextStep {
 }
 
 impl NextStep {
-    /// The step from `groups`; `None` where slots bind, or a resource cannot be had for less.
+    /// The step from `groups`; `None` if slots are the limit, or a resource cannot be reduced enough.
     pub(super) fn after(architecture: &Architecture, demand: &Demand, groups: usize) -> Option<Self> {
         let target = groups + 1;
         let (mut needs, mut reached) = (Vec::new(), *demand);
@@ -37,7 +37,7 @@ impl NextStep {
                 let of_less = limits(architecture, &less);
                 of_less.iter().all(|other| other.resource != limit.resource || other.groups >= target)
             };
-            // What suffices does so for all that is smaller.
+            // A number that suffices does so for all smaller ones too.
             let (mut low, mut high) = (0, instead_of);
             if !suffices(low) {
                 return None;
@@ -46,19 +46,19 @@ impl NextStep {
                 let middle = low.midpoint(high);
                 if suffices(middle) { low = middle } else { high = middle }
             }
-            // No kernel does without registers.
+            // Every kernel needs registers.
             if low == 0 && limit.resource != Resource::LocalMemory {
                 return None;
             }
             set(&mut reached, low);
             needs.push(Need { resource: limit.resource, at_most: low, instead_of });
         }
-        // Registers go in steps of a wave for each partition, so that there may be more.
+        // Registers are allocated in steps of a wave per partition, so there may be more groups.
         let groups = groups_held(architecture, &reached);
         Some(Self { groups, waves: groups * architecture.waves_of(demand.group), needs })
     }
 
-    /// In few words, with the names that belong to `architecture`: `3 groups: LDS ≤ 21504`.
+    /// In a few words, with the names used for `architecture`: `3 groups: LDS ≤ 21504`.
     pub fn in_few_words(&self, architecture: &Architecture) -> String {
         let needs = self.needs.iter().map(|need| format!("{} ≤ {}", need.resource.name(architecture), need.at_most));
         format!("{} groups: {}", self.groups, needs.collect::<Vec<_>>().join(", "))

@@ -1,5 +1,5 @@
-//! Occupancy along a row of group sizes, registers or bytes of local memory: where the next step is, and what a group too small for a wavefront
-//! leaves idle (the reasoning by which Grid came to 8 accelerator threads: 8 lanes times 8 sites are one wavefront of 64).
+//! Occupancy as a function of the group size, registers or bytes of local memory: where the next step is, and what a group too small for a
+//! wavefront leaves idle. (By this reasoning Grid chose 8 accelerator threads: 8 lanes times 8 sites are one wavefront of 64.)
 
 use serde::Serialize;
 
@@ -9,10 +9,10 @@ use crate::model::{Architecture, Demand, OccupancyError};
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SweptQuantity {
-    /// Outer sites of a group, each with a work-item for each lane.
+    /// Outer sites per group, each with a work-item for each lane.
     AcceleratorThreads,
     Registers,
-    /// Bytes of local memory of a group.
+    /// Bytes of local memory per group.
     Lds,
 }
 lanefield_reference::named!(SweptQuantity, "quantity to sweep": AcceleratorThreads = "accelerator_threads", Registers = "registers", Lds = "lds");
@@ -21,15 +21,15 @@ lanefield_reference::named!(SweptQuantity, "quantity to sweep": AcceleratorThrea
 pub struct Swept {
     pub value: usize,
     pub demand: Demand,
-    /// Work-items of a group, as a share of one wavefront: above 1 where a group has several.
+    /// Work-items per group as a fraction of one wavefront: above 1 if a group has several.
     pub of_a_wave: f64,
     pub occupancy: Occupancy,
-    /// Work-items that run at once, as a share of all that a unit holds.
+    /// Work-items that run at once, as a fraction of the most that a unit holds.
     pub work_items: f64,
 }
 
-/// The occupancy of `demand` with each of the values; a group has `lanes` work-items for each accelerator thread, and its local memory grows with
-/// it.
+/// The occupancy of `demand` with each of the values. A group has `lanes` work-items for each accelerator thread, and its local memory grows in
+/// proportion.
 pub fn sweep(
     architecture: &Architecture,
     demand: &Demand,
@@ -56,7 +56,7 @@ pub fn sweep(
     values.iter().map(of).collect()
 }
 
-/// What a sweep over accelerator threads teaches.
+/// The conclusion from a sweep over accelerator threads.
 pub fn sweet_spot(architecture: &Architecture, swept: &[Swept]) -> Option<String> {
     let full = swept.iter().filter(|swept| swept.of_a_wave >= 1.0 && swept.occupancy.lanes_filled == 1.0);
     let least = full.min_by_key(|swept| swept.demand.group)?;

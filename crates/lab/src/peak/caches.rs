@@ -1,4 +1,4 @@
-//! Bandwidth by size of the working set: of sets that each compute unit has for itself, of one that all have, and of local memory
+//! Bandwidth as a function of the size of the working set: separate sets for each compute unit, one set for all, and local memory
 //! (`cl/peak_caches.cl`).
 
 use std::sync::Arc;
@@ -12,14 +12,14 @@ use super::record::WorkingSet;
 use crate::bandwidth::random_words;
 use crate::sources;
 
-/// Bytes that a unit reads of its own set in a launch, at least.
+/// The least number of bytes that a unit reads from its own set in a launch.
 const OWN_READ: usize = 64 << 20;
-/// Bytes that a GPU reads of a set of all units in a launch, at least; a CPU a quarter.
+/// The least number of bytes that a GPU reads from a set of all units in a launch; a CPU reads a quarter of it.
 const SHARED_READ: usize = 1 << 30;
-/// Most work-items of a group on GPUs: enough loads in flight with one group a unit.
+/// The most work-items per group on GPUs: enough loads in flight with one group per unit.
 const GROUP: usize = 1024;
 
-/// Bytes of local memory of all groups of a unit together, at most.
+/// The most bytes of local memory for all groups of a unit together.
 const LOCAL_MOST: usize = 32 << 10;
 
 pub struct Reader<'c> {
@@ -32,16 +32,16 @@ pub struct Reader<'c> {
 
 #[derive(Clone, Copy, Debug)]
 pub struct Sets {
-    /// Bytes of a set, a power of two and no less than an element.
+    /// Bytes per set, a power of two, at least the size of an element.
     pub bytes: usize,
-    /// How many sets there are: as many as units, where each is to have its own.
+    /// The number of sets: that of the units, if each has its own.
     pub number: usize,
     /// Bytes that all groups read, rounded up.
     pub read: usize,
 }
 
 impl<'c> Reader<'c> {
-    /// As it suits the device; `past_l1`: with loads that ask the second cache, where the device can be told so.
+    /// A reader with settings for the device. With `past_l1`, loads bypass the first-level cache, if the device supports such a hint.
     pub fn new(context: &'c Context, is_cpu: bool, past_l1: bool) -> Result<Self, BackendError> {
         let (element_bytes, at_once, wanted) = match is_cpu {
             true => (64, 8, 1),
@@ -53,7 +53,7 @@ impl<'c> Reader<'c> {
             sources::program(context, "peak_caches.cl", &options).map_err(BackendError::from)
         };
         let mut program = build(wanted)?;
-        // Some drivers grant less than was built for.
+        // Some drivers allow less than what was built.
         let granted = program.kernel_info("read_again")?.max_work_group_size.min(wanted).max(1);
         if granted < wanted {
             program = build(granted)?;
@@ -61,12 +61,12 @@ impl<'c> Reader<'c> {
         Ok(Self { context, program, element_bytes, at_once, group: granted })
     }
 
-    /// Groups of a launch that fills so many units: on GPUs with `work_items` of each.
+    /// Groups per launch to fill this number of units, on GPUs with `work_items` work-items each.
     pub fn groups(&self, units: usize, work_items: usize) -> usize {
         if self.group == 1 { units } else { units * (work_items / self.group).max(1) }
     }
 
-    /// Loads of a work-item, of which `groups` groups read so many bytes together, and the bytes that they read then.
+    /// The number of loads per work-item if `groups` groups read this number of bytes together, and the number of bytes that they then read.
     fn loads(&self, groups: usize, read: usize) -> (usize, usize) {
         let a_load = groups * self.group * self.element_bytes;
         let loads = read.div_ceil(a_load).max(1).next_multiple_of(self.at_once);
@@ -77,7 +77,7 @@ impl<'c> Reader<'c> {
         groups * self.group * self.element_bytes
     }
 
-    /// Seconds to read sets again and again with so many groups, and the bytes that were read. `memory` has the sets one after the other.
+    /// Seconds to read sets repeatedly with this number of groups, and the bytes read. `memory` has the sets one after the other.
     pub fn run(
         &self,
         (out, memory): (&Buffer, &Buffer),
@@ -86,7 +86,7 @@ impl<'c> Reader<'c> {
     ) -> Result<(f64, usize), BackendError> {
         let elements = sets.bytes / self.element_bytes;
         let (loads, read) = self.loads(groups, sets.read);
-        // Groups of one set start as far from each other as it allows.
+        // Groups with the same set start as far apart as it allows.
         let apart = (elements * sets.number / groups).max(self.group);
         let arguments = [
             Arg::Buffer(out),
@@ -99,7 +99,7 @@ impl<'c> Reader<'c> {
         Ok((self.context.launch_timed(&self.program, "read_again", self.launch(groups), &arguments)?, read))
     }
 
-    /// Seconds to read local memory of so many bytes a group, a power of two, again and again, and the bytes that were read.
+    /// Seconds to read local memory of this number of bytes per group, a power of two, repeatedly, and the bytes read.
     pub fn run_local(
         &self,
         out: &Buffer,
@@ -119,7 +119,7 @@ impl<'c> Reader<'c> {
     }
 }
 
-/// Measures the three curves, and takes the figures of L1, L2 and local memory from their plateaus.
+/// Measures the three curves, and derives the numbers for L1, L2 and local memory from their plateaus.
 pub(super) fn measure(mut measuring: Measuring<'_>) -> Result<(), BackendError> {
     let (context, is_cpu) = (measuring.context, measuring.scale.is_cpu);
     let own_reader = Reader::new(context, is_cpu, false)?;
@@ -141,15 +141,15 @@ pub(super) fn measure(mut measuring: Measuring<'_>) -> Result<(), BackendError> 
     Ok(())
 }
 
-/// The bandwidth of the largest sets for all units that the last cache holds: the last plateau that does not go on to the largest size, where memory
-/// is. Loads go past the first cache, but small sets are read by neighbouring units at the same time, which may share a reply.
+/// The bandwidth of the largest sets for all units that fit the last cache: the last plateau that does not extend to the largest size, which is in
+/// memory. Loads bypass the first-level cache. Neighbouring units read small sets at the same time, and may share a reply.
 fn last_before_memory(plateaus: &[Plateau], largest: u64) -> Option<f64> {
     let cached = plateaus.iter().filter(|plateau| plateau.place == Place::Shared && plateau.to_bytes < largest);
     cached.max_by_key(|plateau| plateau.to_bytes).map(|plateau| plateau.gb_per_second)
 }
 
 impl Measuring<'_> {
-    /// Bandwidth by size, of sets that each unit has for itself or of one for all.
+    /// Bandwidth as a function of size, with a set for each unit or one for all.
     fn curve(&mut self, reader: &Reader<'_>, place: Place) -> Result<Vec<WorkingSet>, BackendError> {
         let (context, scale) = (self.context, self.scale);
         let (number, most, groups, least) = match place {
@@ -167,7 +167,7 @@ impl Measuring<'_> {
 
     fn local_curve(&mut self, reader: &Reader<'_>) -> Result<Vec<WorkingSet>, BackendError> {
         let (context, scale) = (self.context, self.scale);
-        // Of a unit, groups share its local memory: 32 KiB for all of them.
+        // The groups of a unit share its local memory: 32 KiB for all of them.
         let groups = reader.groups(scale.units, GROUP);
         let of_a_group = LOCAL_MOST / (groups / scale.units).max(1);
         let most = context.info().local_memory_bytes.min(of_a_group as u64);
@@ -177,7 +177,7 @@ impl Measuring<'_> {
         })
     }
 
-    /// The bandwidth of each size, of which `run` reads so many bytes in so many seconds.
+    /// The bandwidth for each size; `run` returns the seconds and the number of bytes read.
     fn by_size(
         &mut self,
         place: Place,

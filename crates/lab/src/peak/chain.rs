@@ -1,9 +1,10 @@
-//! The order in which latency is measured: one cycle through all lines of a set, in random order, so that nothing can guess the next one.
+//! The access order for latency: one cycle through all lines of a set, in random order, so that the next one cannot be predicted.
 
 use lanefield_reference::random::{Stream, bits};
 
-/// For each line of a set of `bytes` bytes, at its first 4-byte word, the word of the next line; the other words are 0. Starting anywhere, as many
-/// steps as there are lines lead through each of them once and back. `line`: its bytes, a multiple of 4. At least one line.
+/// For each line of a set of `bytes` bytes, its first 4-byte word is the number of the word at which the next line starts; other words are 0. From
+/// any start, as many steps as there are lines visit each line once and return. `line`: bytes per line, a multiple of 4. There is at least one
+/// line.
 ///
 /// S. Sattolo, *An algorithm to generate a random cyclic permutation*, 1986.
 pub fn chain(bytes: usize, line: usize) -> Vec<u32> {

@@ -1,4 +1,4 @@
-//! Clocks, as a tool of the vendor reports them: OpenCL knows the highest clock only, and not the one at which a device runs.
+//! Clock rates from a tool of the vendor: OpenCL reports only the highest clock of a device, not the current one.
 
 use std::process::Command;
 
@@ -8,7 +8,7 @@ use super::record::Clocks;
 
 const QUERY: &str = "name,clocks.sm,clocks.max.sm,clocks.mem,power.draw,temperature.gpu";
 
-/// What nvidia-smi says of a device; none where there is no such tool, or where it knows no device of that name.
+/// The clocks that nvidia-smi reports for a device; `None` without this tool, or if it does not know the device.
 pub(super) fn of(info: &DeviceInfo) -> Option<Clocks> {
     if !info.platform_name.contains("NVIDIA") {
         return None;
@@ -20,7 +20,7 @@ pub(super) fn of(info: &DeviceInfo) -> Option<Clocks> {
     parse(&String::from_utf8_lossy(&output.stdout), &info.name)
 }
 
-/// The first line about a device of that name.
+/// The first line for a device with this name.
 fn parse(text: &str, name: &str) -> Option<Clocks> {
     let of_device = |line: &&str| line.split(',').next().is_some_and(|first| first.trim() == name);
     let mut fields = text.lines().find(of_device)?.split(',').skip(1).map(|field| field.trim().parse().ok());

@@ -1,5 +1,5 @@
 //! The ceilings of the CPU reference's threads, in wall time. All functions run in its pool. Counterparts: `cl/peak_intensity.cl`,
-//! `cl/peak_caches.cl`; bandwidths: `bandwidth/host.rs`.
+//! `cl/peak_caches.cl`; bandwidths are in `bandwidth/host.rs`.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -24,12 +24,12 @@ use super::streams::stream;
 use crate::Spread;
 use crate::bandwidth::{HostStreams, Operation, Way, random_word};
 
-/// Bytes that a thread reads of its own set in a run, at least.
+/// The least number of bytes that a thread reads from its own set in a run.
 const OWN_READ: usize = 64 << 20;
 const STEPS: u32 = 1 << 18;
 const REGIONS: usize = 200;
 
-/// Tells that the measurement goes on, and fails where it is to end.
+/// Reports progress, and fails if the measurement is to stop.
 type Tell<'t> = &'t mut dyn FnMut() -> Result<(), BackendError>;
 
 pub(super) fn measure(
@@ -69,7 +69,7 @@ fn streams(scale: &Scale, peak: &mut Peak, tell: Tell<'_>) -> Result<(), Backend
     Ok(())
 }
 
-/// The spread of `run` after one that is not counted, in wall time.
+/// The spread of `run` in wall time, after a warm-up run.
 fn timed(samples: usize, mut run: impl FnMut()) -> Spread {
     run();
     let once = |_| {
@@ -80,7 +80,7 @@ fn timed(samples: usize, mut run: impl FnMut()) -> Spread {
     Spread::of_some((0..samples.max(1)).map(once).collect())
 }
 
-/// Sets of each thread for itself: a CPU's caches but the last are its cores' own.
+/// A separate set for each thread: all caches of a CPU except the last belong to its cores.
 fn caches(scale: &Scale, peak: &mut Peak, tell: Tell<'_>) -> Result<(), BackendError> {
     let mut sets = Vec::new();
     for bytes in scale.sizes(scale.own_most) {
@@ -92,12 +92,12 @@ fn caches(scale: &Scale, peak: &mut Peak, tell: Tell<'_>) -> Result<(), BackendE
                 black_box(run_task(&Read, black_box(&set[..])));
             }
         };
-        // Made, and so touched, by the thread that reads it.
+        // Allocated, and so touched, by the thread that reads it.
         let seconds = rayon::broadcast(|_| {
             let set: Vec<u64> = (0..words as u64).collect();
             timed(scale.samples, || run(&set))
         });
-        // The slowest thread: all of them have read by then.
+        // By the slowest thread, after which all have read.
         let slowest = seconds.into_iter().max_by(|a, b| a.median.total_cmp(&b.median));
         let Some(seconds) = slowest else { continue };
         let read = passes * bytes * scale.units;
@@ -158,11 +158,11 @@ fn regions(peak: &mut Peak) {
 #[repr(C, align(64))]
 struct Line([u64; 8]);
 
-/// x ← x · a + b of numbers stored as `R`.
+/// x ← x · a + b for numbers stored as `R`.
 fn sweep<R: Vectors>(stored: Stored, scale: &Scale, peak: &mut Peak, tell: Tell<'_>) -> Result<(), BackendError> {
     let a_block = NUMBERS * size_of::<R>();
     let blocks = (scale.intensity_bytes / a_block).max(1);
-    // Of cache lines, for their alignment.
+    // In cache lines, for their alignment.
     let numbers = |number: usize| -> Vec<Line> {
         let mut lines = vec![Line::zeroed(); blocks * a_block / size_of::<Line>()];
         let all: &mut [R] = bytemuck::cast_slice_mut(&mut lines);

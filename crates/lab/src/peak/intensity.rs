@@ -1,4 +1,5 @@
-//! Bandwidth and arithmetic against arithmetic intensity: each number is read, taken through k fused multiply-adds and written (`cl/peak_intensity.cl`).
+//! Bandwidth and arithmetic as functions of arithmetic intensity: each number is read, processed by k fused multiply-adds and written
+//! (`cl/peak_intensity.cl`).
 
 use lanefield::backend::BackendError;
 use lanefield::backend::opencl::{Arg, Buffer, Context, DeviceKind, Launch};
@@ -10,14 +11,14 @@ use crate::bandwidth::random_words;
 use crate::sources;
 
 const MOST_STEPS: u32 = 256;
-/// x ← b − x: every bit goes on changing, and nothing becomes large or subnormal.
+/// x ← b − x: every bit keeps changing, and no number becomes large or subnormal.
 const FACTOR: f32 = -1.0;
-/// See [`FACTOR`]; of the order of the numbers, which are 16-bit integers or f32 and f64 about 1.
+/// The b of [`FACTOR`], of the magnitude of the numbers, which are 16-bit integers, or f32 and f64 near 1.
 fn term(stored: Stored) -> f32 {
     if stored == Stored::Half { 1000.0 } else { 1.5 }
 }
 
-/// k of a sweep: 0, 1, 2, 4, … 256; with little time every second one.
+/// The values of k in a sweep: 0, 1, 2, 4, … 256; every second one if `quick`.
 pub(super) fn steps(quick: bool) -> Vec<u32> {
     let powers = (0..=MOST_STEPS.ilog2()).map(|power| 1 << power);
     let powers = powers.filter(|k: &u32| !quick || k.ilog2().is_multiple_of(2));
@@ -33,33 +34,33 @@ pub struct Mixed<'c> {
 
 impl<'c> Mixed<'c> {
     pub fn new(context: &'c Context, stored: Stored, is_cpu: bool) -> Self {
-        // As many vectors as it takes for none to wait for itself.
+        // As many vectors as are needed to hide the latency of each.
         let (vector_bytes, chains, group) = if is_cpu { (64, 8, 16) } else { (16, 4, 256) };
-        // Of half precision a vector in registers is one of f32.
+        // For half precision, a vector in registers is one of f32.
         let in_a_vector = vector_bytes / stored.bytes().max(4);
         let options = format!("-DSTORED_BITS={} -DVECTOR_BYTES={vector_bytes} -DCHAINS={chains}", 8 * stored.bytes());
         Self { context, options, group: context.info().group_of(group), an_item: in_a_vector * chains }
     }
 
-    /// The build options for a device, and the work-items of a group.
+    /// The build options for a device, and the work-items per group.
     pub(crate) fn build_of(context: &'c Context, stored: Stored) -> (String, usize) {
         let mixed = Self::new(context, stored, context.info().kind == DeviceKind::Cpu);
         (mixed.options, mixed.group)
     }
 
-    /// Runs once on some bytes, so that the kernel is built.
+    /// Runs once on a few bytes, so that the kernel is built.
     pub(crate) fn try_on(context: &'c Context, stored: Stored, bytes: usize) -> Result<(), BackendError> {
         let mixed = Self::new(context, stored, context.info().kind == DeviceKind::Cpu);
         let [out, x] = [0, 1].map(|part| random_words(context, bytes, part));
         mixed.run((&out?, &x?), bytes / stored.bytes(), (FACTOR, term(stored)), 0).map(drop)
     }
 
-    /// Numbers of a group: a launch takes a multiple of them.
+    /// Numbers per group: a launch processes a multiple of them.
     pub fn grain(&self) -> usize {
         self.group * self.an_item
     }
 
-    /// Seconds to take the first `n` numbers k times through x · a + b, rounded down to a multiple of the grain.
+    /// Seconds to apply x · a + b k times to the first `n` numbers, rounded down to a multiple of the grain.
     pub fn run(&self, (out, x): (&Buffer, &Buffer), n: usize, (a, b): (f32, f32), k: u32) -> Result<f64, BackendError> {
         let program = sources::program(self.context, "peak_intensity.cl", &self.options)?;
         let launch = Launch { global: [n / self.grain() * self.group, 1, 1], local: [self.group, 1, 1] };
@@ -69,7 +70,7 @@ impl<'c> Mixed<'c> {
 }
 
 pub(super) fn measure(Measuring { context, scale, peak, tell }: Measuring<'_>) -> Result<(), BackendError> {
-    // At least a group of each kernel fits.
+    // At least one group of each kernel fits.
     let bytes = scale.intensity_bytes.max(64 << 10);
     let (x, out) = (random_words(context, bytes, 0)?, context.allocate(bytes, "results of a measurement")?);
     for stored in Stored::ALL {
@@ -97,7 +98,7 @@ pub(super) fn intensity(stored: Stored, k: u32, n: usize, seconds: Spread) -> In
 }
 
 impl Peak {
-    /// Keeps a point of a sweep, and the highest rate of each way to store numbers.
+    /// Keeps a point of a sweep, and the highest rate of each storage format.
     pub(super) fn keep_intensity(&mut self, point: Intensity) {
         let highest = match point.stored {
             Stored::F32 => &mut self.f32_gflop_per_second,

@@ -1,4 +1,4 @@
-//! Latency: one work-item follows a chain of loads, each of which needs the one before (`cl/peak_caches.cl`), in sets of every size.
+//! Latency: one work-item follows a chain of dependent loads (`cl/peak_caches.cl`), in sets of every size.
 
 use std::sync::Arc;
 
@@ -13,17 +13,17 @@ use crate::Spread;
 use crate::empty::{ONE, OPTIONS};
 use crate::sources;
 
-/// Steps of a launch: long beside a launch, and short beside a second where each takes 1 µs.
+/// Steps per launch: long compared with a launch, and short compared with a second if each takes 1 µs.
 const STEPS: u32 = 1 << 15;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Visited {
     pub at: u32,
-    /// The sum of all words it came to, modulo 2³².
+    /// The sum of all words visited, modulo 2³².
     pub sum: u32,
 }
 
-/// The kernels of one work-item, which follow a chain, or do nothing.
+/// The kernels with one work-item, which follow a chain, or do nothing.
 pub struct Chaser<'c> {
     context: &'c Context,
     program: Arc<Program>,
@@ -36,14 +36,14 @@ impl<'c> Chaser<'c> {
         Ok(Self { context, program, out: context.allocate(8, "end of a chase")? })
     }
 
-    /// Follows `steps` links (a multiple of 8) from `start` on; seconds, and where that led.
+    /// Follows `steps` links (a multiple of 8) from `start`. Returns the seconds, and the end point.
     pub fn run(&self, next: &Buffer, start: u32, steps: u32) -> Result<(f64, Visited), BackendError> {
         let arguments = [Arg::Buffer(&self.out), Arg::Buffer(next), Arg::U32(start), Arg::U32(steps)];
         let seconds = self.context.launch_timed(&self.program, "chase", ONE, &arguments)?;
         Ok((seconds, self.visited()?))
     }
 
-    /// The same in local memory, to which a chain of `n` words is copied first.
+    /// The same in local memory, into which a chain of `n` words is copied first.
     pub fn run_local(&self, next: &Buffer, n: usize, steps: u32) -> Result<(f64, Visited), BackendError> {
         let arguments =
             [Arg::Buffer(&self.out), Arg::Buffer(next), Arg::U32(n as u32), Arg::U32(steps), Arg::Local(4 * n)];
@@ -75,7 +75,8 @@ pub(super) fn measure(Measuring { context, scale, peak, tell }: Measuring<'_>) -
         tell(&format!("latency, {} KiB", bytes >> 10))?;
         let next = chaser.upload(&chain(bytes, scale.line))?;
         let lines = (bytes / scale.line) as u32;
-        // Once through, where that fits a cache; each run goes on where the last one ended, so that no line of a large set comes twice soon.
+        // First goes through the whole set, if it fits a cache. Each run continues where the last one ended, so that no line of a large set repeats
+        // soon.
         let warm_up = lines.clamp(STEPS, 16 * STEPS).next_multiple_of(8);
         let (_, mut visited) = chaser.run(&next, 0, warm_up)?;
         let mut times = Vec::new();

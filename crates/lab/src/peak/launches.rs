@@ -1,4 +1,4 @@
-//! What a launch costs: kernels that do nothing.
+//! The cost of a launch, from empty kernels.
 
 use std::time::Instant;
 
@@ -10,11 +10,11 @@ use super::measuring::Measuring;
 use super::record::LaunchCost;
 use crate::Spread;
 
-/// Launches that are queued one after the other.
+/// Launches that are queued back to back.
 const QUEUED: usize = 200;
 const WAITED: usize = 50;
 
-/// Ready to launch a kernel that does nothing, which was launched once.
+/// Prepares an empty kernel, and launches it once.
 fn ready(context: &Context) -> Result<Chaser<'_>, BackendError> {
     let chaser = Chaser::new(context)?;
     context.times(&chaser.nothing()?)?;

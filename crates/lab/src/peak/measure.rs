@@ -14,10 +14,10 @@ use crate::Progress;
 use crate::bandwidth::{Operation, Shape};
 
 #[derive(Debug, thiserror::Error)]
-#[error("the measurement was ended")]
+#[error("the measurement was stopped")]
 struct Ended;
 
-/// What a part gave; `false` where it was ended, so that what was measured before is the result.
+/// Whether to continue after a part; false if it was stopped, so that the result is what was measured before.
 fn goes_on(measured: Result<(), BackendError>) -> Result<bool, BackendError> {
     match measured {
         Err(error) if error.of_device::<Ended>().is_some() => Ok(false),
@@ -36,7 +36,7 @@ fn teller(
 }
 
 impl Peak {
-    /// Measures an OpenCL device; times are the device's own but where the host waits.
+    /// Measures an OpenCL device. Times are device times, except when the host waits.
     pub fn measure(
         context: &Context,
         options: &PeakOptions,
@@ -74,7 +74,7 @@ impl Peak {
         Ok(peak)
     }
 
-    /// Measures the CPU reference's threads, in wall time: all but local memory and transfers, which it does not have.
+    /// Measures the CPU reference's threads in wall time. It has no local memory and no transfers.
     pub fn measure_cpu(
         cpu: &Cpu,
         options: &PeakOptions,

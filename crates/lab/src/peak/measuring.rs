@@ -1,4 +1,4 @@
-//! What the parts of a measurement share.
+//! State shared by the parts of a measurement.
 
 use lanefield::backend::BackendError;
 use lanefield::backend::opencl::Context;
@@ -12,11 +12,11 @@ pub(super) struct Measuring<'m> {
     pub context: &'m Context,
     pub scale: &'m Scale,
     pub peak: &'m mut Peak,
-    /// Is told what is measured now, and fails where nothing more is wanted.
+    /// Called with what is measured next; fails if the measurement is to stop.
     pub tell: &'m mut dyn FnMut(&str) -> Result<(), BackendError>,
 }
 
-/// Runs once uncounted, then `samples` times, at least once.
+/// Runs once as a warm-up, then `samples` times, at least once.
 pub(super) fn sampled(
     samples: usize,
     mut run: impl FnMut() -> Result<f64, BackendError>,
@@ -33,7 +33,7 @@ pub(super) fn rate(amount: usize, seconds: &Spread) -> f64 {
 }
 
 impl Peak {
-    /// Keeps what a working set of each size gives, and where that stays the same; what the nearest and the second cache give.
+    /// Keeps the results for working sets of each size, and their plateaus. Returns those of the nearest and of the second cache.
     pub(super) fn keep_working_sets(&mut self, place: Place, sets: Vec<WorkingSet>) -> (Option<f64>, Option<f64>) {
         let curve: Vec<(u64, f64)> = sets.iter().map(|set| (set.bytes, set.gb_per_second)).collect();
         let rates: Vec<f64> = curve.iter().map(|&(_, rate)| rate).collect();

@@ -1,19 +1,19 @@
-//! The ceilings of a device, measured: what its memory, its caches, its arithmetic, its launches and its way to the host give at most,
-//! in the manner of BabelStream, mixbench and clpeak. Nothing here knows a lattice.
+//! The measured ceilings of a device: the highest rates of its memory, caches, arithmetic, launches and transfers, in the manner of BabelStream,
+//! mixbench and clpeak. Nothing here depends on a lattice.
 //!
 //! | file | subject |
 //! |---|---|
-//! | `options.rs`, `record.rs` | what is to be measured, and what is recorded |
-//! | `measure.rs`, `measuring.rs` | all parts, one after the other; what they share |
-//! | `scale.rs` | how large buffers and sets are, and how often is measured |
+//! | `options.rs`, `record.rs` | what to measure, and what is recorded |
+//! | `measure.rs`, `measuring.rs` | all parts, one after the other; shared state |
+//! | `scale.rs` | sizes of buffers and sets, and numbers of samples |
 //! | `streams.rs` | read, write, copy, triad, in several ways; the copy over time |
 //! | `intensity.rs` | bandwidth and arithmetic against arithmetic intensity |
-//! | `caches.rs`, `plateau.rs` | bandwidth by size of the working set; where it stays the same |
-//! | `latency.rs`, `chain.rs` | loads that wait for each other; the order in which they go through memory |
+//! | `caches.rs`, `plateau.rs` | bandwidth as a function of the working set; its plateaus |
+//! | `latency.rs`, `chain.rs` | dependent loads; their order in memory |
 //! | `launches.rs` | empty kernels |
 //! | `transfers.rs` | to the device and back |
 //! | `host.rs` | the same on the threads of the CPU reference |
-//! | `clocks.rs` | what the vendor's tool says of clocks |
+//! | `clocks.rs` | clock rates from the vendor's tool |
 //! | `roofline.rs` | roofs and ridges |
 
 pub mod caches;

@@ -1,4 +1,4 @@
-//! What is to be measured.
+//! The options of a measurement.
 
 use serde::Serialize;
 
@@ -6,12 +6,12 @@ use serde::Serialize;
 #[serde(rename_all = "lowercase")]
 pub enum Part {
     Streams,
-    /// Bandwidth by size of the working set: caches and local memory.
+    /// Bandwidth as a function of the working set: caches and local memory.
     Caches,
     Latency,
     Launch,
     Transfers,
-    /// Arithmetic, by operations a byte: the heaviest, and so the last.
+    /// Arithmetic as a function of operations per byte: the heaviest part, and so the last.
     Intensity,
 }
 
@@ -23,12 +23,12 @@ lanefield_reference::named!(
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PeakOptions {
     pub quick: bool,
-    /// The most bytes that a buffer may have; none: as many as make sense.
+    /// The largest size of a buffer in bytes; if `None`, as large as makes sense.
     pub most_bytes: Option<usize>,
     pub parts: Vec<Part>,
 }
 
-/// The parts that are wanted, each once, in the order in which they are measured.
+/// The requested parts, each once, in the order in which they are measured.
 pub(crate) fn in_order(wanted: &[Part]) -> impl Iterator<Item = Part> {
     Part::ALL.into_iter().filter(|part| wanted.contains(part))
 }

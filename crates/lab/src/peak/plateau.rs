@@ -8,31 +8,31 @@ use crate::json::si::giga;
 #[serde(rename_all = "lowercase")]
 pub enum Place {
     Own,
-    /// All compute units have the same set, and, where the device can be told so, read past the nearest cache.
+    /// All compute units have the same set and, if the device supports it, bypass the nearest cache.
     Shared,
     Local,
 }
 
 lanefield_reference::named!(Place: Own = "a set for each unit", Shared = "one set for all units", Local = "local memory");
 
-/// Values this close to each other are the same cache.
+/// Values this close to each other belong to the same cache.
 const SAME: f64 = 0.15;
 const POINTS: usize = 2;
 
-/// Sizes between which a bandwidth stays within 15 %.
+/// A range of sizes over which a bandwidth stays within 15%.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Plateau {
     pub place: Place,
     pub from_bytes: u64,
     pub to_bytes: u64,
-    /// The highest value, in 10⁹ bytes a second.
+    /// The highest value, in 10⁹ bytes per second.
     #[serde(rename = "bytes_per_second", serialize_with = "giga")]
     pub gb_per_second: f64,
 }
 
-/// Ranges of neighbouring points, at least two of them, whose values lie within 15 % of the highest of the range; first and last index, both
-/// part of it. Longer ranges are found before shorter ones, and, of equally long ones, higher before lower; they do not overlap, and are in
-/// the order of the points.
+/// Ranges of at least two neighbouring points with values within 15% of the highest in the range, as first and last index (inclusive). Longer
+/// ranges take precedence over shorter ones and, among ranges of equal length, higher over lower. They do not overlap, and are in the order of the
+/// points.
 pub(crate) fn flat_ranges(values: &[f64]) -> Vec<(usize, usize)> {
     let mut found = Vec::new();
     flat_ranges_between(values, 0, values.len(), &mut found);
@@ -64,7 +64,7 @@ fn flat_ranges_between(values: &[f64], from: usize, to: usize, found: &mut Vec<(
     }
 }
 
-/// The plateaus of a curve of sizes in bytes and 10⁹ bytes a second, in the order of the sizes.
+/// The plateaus of a curve of sizes in bytes and 10⁹ bytes per second, in the order of sizes.
 pub fn plateaus(place: Place, curve: &[(u64, f64)]) -> Vec<Plateau> {
     let values: Vec<f64> = curve.iter().map(|&(_, value)| value).collect();
     let plateau = |(first, last): (usize, usize)| Plateau {
@@ -76,9 +76,9 @@ pub fn plateaus(place: Place, curve: &[(u64, f64)]) -> Vec<Plateau> {
     flat_ranges(&values).into_iter().map(plateau).collect()
 }
 
-/// What a curve from the nearest cache outwards says of the nearest and the second one: the best value of the range that begins with the least
-/// sizes, or of these alone where there is none; and that of the next range, unless it goes on to the largest size, where memory is.
-/// `better`: the larger of two bandwidths, the smaller of two latencies.
+/// The values of the nearest and of the second cache, from a curve over sizes. The first is the best value of the range that starts at the smallest
+/// sizes, or of these sizes alone if there is no such range. The second is the best value of the next range, unless that extends to the largest
+/// size, which is in memory. `better` returns the larger of two bandwidths, or the smaller of two latencies.
 pub(crate) fn nearest_caches(values: &[f64], better: fn(f64, f64) -> f64) -> (Option<f64>, Option<f64>) {
     let ranges = flat_ranges(values);
     let best = |first: usize, last: usize| values[first..=last].iter().copied().reduce(better);
@@ -93,7 +93,7 @@ pub(crate) fn nearest_caches(values: &[f64], better: fn(f64, f64) -> f64) -> (Op
     (first, second)
 }
 
-/// Powers of two from `least` to `most`, which are rounded up and down to powers of two.
+/// The powers of two from `least`, rounded up, to `most`, rounded down.
 pub(crate) fn ladder(least: usize, most: usize) -> Vec<usize> {
     let first = least.max(1).next_power_of_two();
     std::iter::successors(Some(first), |size| size.checked_mul(2)).take_while(|&size| size <= most).collect()

@@ -1,5 +1,5 @@
-//! The roofline model (S. Williams, A. Waterman and D. Patterson, 2009): the rate that a kernel may have at most, by its operations a byte. A
-//! bandwidth is a slanted roof, and the arithmetic's rate a level one; where they meet is the ridge.
+//! The roofline model (S. Williams, A. Waterman and D. Patterson, 2009): the highest possible rate of a kernel as a function of its operations per
+//! byte. A bandwidth is a slanted roof, the rate of arithmetic a horizontal one, and they meet at the ridge.
 
 use lanefield::kernel::Ceiling;
 use serde::Serialize;
@@ -25,13 +25,13 @@ pub struct LevelRoof {
 
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Point {
-    /// Its name, and what distinguishes its fields.
+    /// The name of the kernel, and the properties of its fields.
     pub name: String,
-    /// Operations for each byte that has to be moved at least.
+    /// Operations per ideal byte.
     pub flops_per_byte: f64,
     #[serde(rename = "flops_per_second", serialize_with = "giga")]
     pub gflop_per_second: f64,
-    /// Its share of what the memory roof allows; none where fields stay in a cache, which is seen from a share that no memory gives.
+    /// Its share of what the memory roof allows; `None` if fields stay in a cache, which shows in a share that memory could not reach.
     pub share_of_memory_roof: Option<f64>,
 }
 
@@ -52,7 +52,7 @@ pub fn attainable(gb_per_second: f64, gflop_per_second: f64, flops_per_byte: f64
 }
 
 impl Roofline {
-    /// The roofs of a device, and the kernels that were timed on it and that compute something.
+    /// The roofs of a device, with the kernels that were timed on it and do arithmetic.
     pub fn new(peak: &Peak, kernels: &[KernelRecord]) -> Self {
         let roof = |name: &str, rate: Option<f64>| Some(Roof { name: name.to_owned(), gb_per_second: usable(rate)? });
         let level = |name: Stored, rate: Option<f64>| {

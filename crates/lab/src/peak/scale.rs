@@ -1,4 +1,4 @@
-//! How large buffers and sets are, and how often is measured: by the kind of device, and by how much time there is.
+//! Sizes of buffers and sets, and numbers of samples: depending on the kind of device, and on the time available.
 
 use lanefield::backend::opencl::{Context, DeviceKind};
 
@@ -10,20 +10,20 @@ const MIB: usize = 1 << 20;
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Scale {
-    /// Whether kernels run on a CPU: one work-item a group there, with wide accesses, since its compilers put no work-items with loops into
-    /// vectors.
+    /// Whether kernels run on a CPU: they then have one work-item per group and wide accesses, since CPU compilers do not vectorise across
+    /// work-items with loops.
     pub is_cpu: bool,
     pub quick: bool,
     pub units: usize,
     pub stream_bytes: usize,
     pub intensity_bytes: usize,
-    /// The largest set of one unit that is read again and again.
+    /// The largest set of one unit that is read repeatedly.
     pub own_most: usize,
     pub shared_most: usize,
-    /// The largest set that is gone through load by load.
+    /// The largest set that is traversed load by load.
     pub chase_most: usize,
     pub transfer_most: usize,
-    /// Bytes of a line: where one load does not fetch what the next one needs.
+    /// Bytes per line, so that one load does not fetch the data of the next.
     pub line: usize,
     pub samples: usize,
 }
@@ -42,7 +42,7 @@ impl Scale {
                 units,
                 stream_bytes: if options.quick { 1024 * MIB } else { 4096 * MIB },
                 intensity_bytes: 256 * MIB,
-                // 132 units of 256 KiB of L1; the sets of all together are larger than L2.
+                // 132 units of 256 KiB of L1; the sets of all together exceed L2.
                 own_most: MIB,
                 shared_most: 256 * MIB,
                 chase_most: if options.quick { 256 * MIB } else { 1024 * MIB },
@@ -60,7 +60,7 @@ impl Scale {
     }
 
     fn of_cpu(units: usize, quick: bool, last_cache: usize) -> Self {
-        // Beyond half a GiB a buffer costs more time to fill than it tells.
+        // Beyond half a GiB, filling a buffer takes more time than the result is worth.
         let past_the_cache = (2 * last_cache).clamp(256 * MIB, 512 * MIB);
         Self {
             is_cpu: true,
@@ -77,7 +77,7 @@ impl Scale {
         }
     }
 
-    /// The same with no buffer larger than `most`.
+    /// The same with buffers of at most `most` bytes.
     fn limited(self, most: usize) -> Self {
         let least = |bytes: usize| bytes.min(most).max(4096);
         Self {
@@ -91,7 +91,7 @@ impl Scale {
         }
     }
 
-    /// Powers of two from 4 KiB up, every second one where there is little time.
+    /// Powers of two from 4 KiB up; every second one if time is short.
     pub(super) fn sizes(&self, most: usize) -> Vec<usize> {
         ladder(4096, most).into_iter().step_by(if self.quick { 2 } else { 1 }).collect()
     }

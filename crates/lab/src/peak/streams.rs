@@ -1,4 +1,4 @@
-//! Read, write, copy and triad in several ways, and the copy over time: before a device is warm, after that, and behind heavy kernels.
+//! Read, write, copy and triad in several ways, and the copy at different times: before a device is warm, after that, and after heavy kernels.
 
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -14,19 +14,19 @@ use crate::bandwidth::{DeviceStreams, Operation, Shape, Walk, device_ways};
 use crate::ceilings::WARM_UP;
 use crate::spread::median;
 
-/// A rest in which clocks may recover, and in which nothing is cooled for long.
+/// A rest in which clocks may recover, but too short for much cooling.
 const REST: Duration = Duration::from_secs(1);
 
-/// Loads at once and work-items a group; groups of more than 256 are built for their size, so there are fewer of these.
+/// Simultaneous loads and work-items per group. Groups of more than 256 are built for their size, so there are fewer of these.
 const GROUPS: [(usize, usize); 10] =
     [(2, 256), (4, 128), (4, 256), (4, 512), (4, 1024), (8, 128), (8, 256), (8, 512), (8, 1024), (16, 256)];
-/// Ways that are recorded of each operation, beside the plain one.
+/// Ways that are recorded for each operation, in addition to the simplest one.
 const RECORDED: usize = 8;
 
-/// Warms a device up. The copy bandwidth before and after that, in 10⁹ bytes a second.
+/// Warms a device up. Returns the copy bandwidth before and after that, in 10⁹ bytes per second.
 pub(super) fn warm_up(context: &Context, scale: &Scale) -> Result<(f64, f64), BackendError> {
     let streams = DeviceStreams::new(context, Operation::Copy, scale.stream_bytes)?;
-    // The first launch may build; the second is the first that counts.
+    // The first launch may build the program; the second one is the first that counts.
     streams.run(&Shape::PLAIN)?;
     let cold = streams.run(&Shape::PLAIN)?;
     let start = Instant::now();
@@ -37,7 +37,7 @@ pub(super) fn warm_up(context: &Context, scale: &Scale) -> Result<(f64, f64), Ba
 }
 
 pub(super) fn drift(context: &Context, scale: &Scale, (cold, start): (f64, f64)) -> Result<Drift, BackendError> {
-    // New ones, and not those of the pool.
+    // New buffers, not from the pool.
     context.trim_memory();
     let streams = DeviceStreams::new(context, Operation::Copy, scale.stream_bytes)?;
     let end = plain_rate(&streams, scale)?;
@@ -45,7 +45,7 @@ pub(super) fn drift(context: &Context, scale: &Scale, (cold, start): (f64, f64))
     Ok(Drift { cold, start, end, rested: plain_rate(&streams, scale)? })
 }
 
-/// 10⁹ bytes a second, in the plainest way.
+/// 10⁹ bytes per second, in the simplest way.
 fn plain_rate(streams: &DeviceStreams<'_>, scale: &Scale) -> Result<f64, BackendError> {
     let seconds = median(streams.times(&Shape::PLAIN, scale.samples)?);
     Ok(streams.bytes_moved() as f64 / seconds / 1e9)
@@ -63,12 +63,12 @@ pub(super) fn shapes(operation: Operation, scale: &Scale) -> Vec<Shape> {
         shapes.extend([Shape { element_bytes, ..plain }, Shape { element_bytes, ..many }]);
         shapes.push(Shape { element_bytes, groups_a_unit: Some(8), ..many });
     }
-    // Hints, loads in flight, sizes of groups, their number, the order.
+    // Hints, loads in flight, group sizes, numbers of groups, the order.
     shapes.push(Shape { past_caches: true, ..plain });
     for past_caches in [false, true] {
         for (at_once, group) in GROUPS {
             for groups_a_unit in [None, Some(1), Some(2), Some(4), Some(8), Some(16), Some(32)] {
-                // Fewer leave a unit without work; more than it holds wait for each other.
+                // Fewer leave a unit without work; groups beyond what it holds wait for each other.
                 if groups_a_unit.is_none_or(|groups| (512..=4096).contains(&(groups * group))) {
                     let shape = Shape { at_once, group, groups_a_unit, past_caches, ..plain };
                     shapes.extend([Walk::Stride, Walk::Chunk].map(|walk| Shape { walk, ..shape }));
@@ -79,7 +79,7 @@ pub(super) fn shapes(operation: Operation, scale: &Scale) -> Vec<Shape> {
     shapes
 }
 
-/// Measures every operation in every way that the device can run; the best of each comes first.
+/// Measures every operation in every way that the device supports; the best of each comes first.
 pub(super) fn measure(Measuring { context, scale, peak, tell }: Measuring<'_>) -> Result<(), BackendError> {
     for operation in Operation::ALL {
         let streams = DeviceStreams::new(context, operation, scale.stream_bytes)?;
@@ -90,7 +90,7 @@ pub(super) fn measure(Measuring { context, scale, peak, tell }: Measuring<'_>) -
             let few = if shapes.len() > 20 { scale.samples.min(3) } else { scale.samples };
             match streams.times(shape, few) {
                 Ok(times) => measured.push((*shape, median(times))),
-                // The plain way must work; of the others, a device may be too small for some.
+                // The simplest way must work; the device may be too small for some of the others.
                 Err(error) if *shape == Shape::PLAIN => return Err(error),
                 Err(_) => {}
             }

@@ -1,4 +1,4 @@
-//! Bytes to the device and back, from ordinary, pinned and mapped memory, and as fields, in wall time until they are there.
+//! Transfers to and from the device, with ordinary, pinned and mapped memory, and as fields, in wall time until the bytes have arrived.
 
 use std::ops::Range;
 use std::time::Instant;
@@ -36,7 +36,7 @@ pub(super) fn measure(Measuring { context, scale, peak, tell }: Measuring<'_>) -
     Ok(())
 }
 
-/// The layout of a field in f32 of 16 lanes on the device. All sizes that are measured are whole numbers of its parts, of 2 KiB.
+/// The layout of an f32 field with 16 lanes on the device. All measured sizes are multiples of its pieces of 2 KiB.
 fn of_fields(context: &Context) -> PartLayout {
     PartLayout { bits: 32, nsimd: 16, words: 16, access: AccessWidth::of_device(context.info()) }
 }

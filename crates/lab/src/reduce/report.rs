@@ -1,4 +1,4 @@
-//! What a measurement of sums found: the rows of its table, and whether what had to be equal was equal.
+//! The results of a measurement of sums: the rows of its table, and whether sums that must be equal are so.
 
 use std::fmt;
 
@@ -20,7 +20,7 @@ lanefield_reference::named!(Operation: Sum = "sum", Norm2 = "norm2", InnerProduc
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Shape {
-    /// So many sites a group, a work-item for each lane of each.
+    /// This number of sites per group, with a work-item for each lane of each site.
     SitesAGroup(usize),
     Plan,
     Default,
@@ -36,7 +36,7 @@ impl fmt::Display for Shape {
     }
 }
 
-/// Seconds of the timed runs of a row: device time where there are device events, else wall time.
+/// Seconds of the timed runs of a row: device time if there are device events, otherwise wall time.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Seconds {
     pub median: f64,
@@ -50,29 +50,30 @@ pub struct ReduceRow {
     pub object: &'static str,
     pub precision: &'static str,
     pub shape: Shape,
-    /// Work-items of a group, where they were chosen.
+    /// Work-items per group, if they were chosen.
     pub group: Option<usize>,
-    /// `staged:R`, `fused:R`, `serial-words`, `tree` where there is one form only, or `exact`.
+    /// `staged:R`, `fused:R`, `serial-words`, `tree` if there is only one form, or `exact`.
     pub form: String,
-    /// `exact`, or `tree of …` with the plan; none where there is no such plan.
+    /// `exact`, or `tree of …` with the plan; `None` if there is no such plan.
     pub sum: Option<String>,
     pub bytes: u64,
     pub seconds: Option<Seconds>,
-    /// Seconds in which a kernel that does nothing else reads as many bytes.
+    /// Seconds in which a kernel reads the same number of bytes and does nothing else.
     pub read_seconds: Option<f64>,
     pub failure: Option<String>,
-    /// Bytes a second of the fields, each once, at the median time.
+    /// Bytes of the fields per second, each counted once, at the median time.
     pub bytes_per_second: Option<f64>,
-    /// Its ratio to the read bandwidth; none where the fields stay in a cache.
+    /// Its ratio to the read bandwidth; `None` if the fields stay in a cache.
     pub share_of_read_bandwidth: Option<f64>,
-    /// Whether the fields stay in a cache, as a whole or in part.
+    /// Whether the fields stay in a cache, completely or partly.
     pub in_cache: bool,
-    /// The time in which a kernel that does nothing else reads as many bytes, launch included, over this row's median time; none if that cannot be.
+    /// The time in which a kernel reads the same number of bytes and does nothing else, including its launch, divided by this row's median time;
+    /// `None` if it is implausible.
     pub share_of_same_read: Option<f64>,
 }
 
 impl ReduceRow {
-    /// Holds it against the bandwidth at which a memory is read, and against a launch that does nothing. A time that cannot be is a failure.
+    /// Compares it with the read bandwidth of a memory, and with an empty launch. An implausible time is a failure.
     pub(super) fn hold_against(&mut self, memory: MemoryOf<'_>, read_bandwidth: f64, empty_launch: f64) {
         let Some(seconds) = self.seconds else { return };
         let rate = self.bytes as f64 / seconds.median;
@@ -93,9 +94,9 @@ impl ReduceRow {
 pub struct ReduceReport {
     #[serde(skip)]
     pub lattice: Lattice,
-    /// The plan of the bundle on this backend; none where no plan is possible.
+    /// The plan of the bundle on this backend; `None` if no plan is possible.
     pub plan: Option<String>,
-    /// Read bandwidth, in bytes a second: kept from an earlier run, unless a row of this one was faster.
+    /// Read bandwidth in bytes per second: from an earlier run, unless a row of this one was faster.
     #[serde(rename = "read_bytes_per_second")]
     pub read_bandwidth: f64,
     pub rows: Vec<ReduceRow>,
@@ -104,10 +105,10 @@ pub struct ReduceReport {
 
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Agreement {
-    /// Rows whose sums were tree sums; those of the same plan of the same field must be equal.
+    /// Rows with tree sums; those with the same plan and field must be equal.
     pub tree_sums: usize,
     pub plans: usize,
-    /// Rows whose sums were exact; all of the same field must be equal.
+    /// Rows with exact sums; all of the same field must be equal.
     pub exact_sums: usize,
     pub different: Vec<String>,
 }

@@ -1,11 +1,11 @@
-//! Bars: one a row, with its name before it and its value after it.
+//! Bar charts: one bar per row, with its name before it and its value after it.
 
 use serde::Serialize;
 use serde_json::Value;
 
 use super::words::{Quantity, fields, number, seconds, text};
 
-/// Bars beyond these are left to the table.
+/// Further bars are left to the table.
 const MOST_BARS: usize = 48;
 
 #[derive(Serialize, Debug, Default)]
@@ -14,7 +14,7 @@ pub(super) struct Bars {
     pub scale: String,
     pub bars: Vec<Bar>,
     pub left_out: usize,
-    /// Whether it is shown at once, or unfolded on demand.
+    /// Whether it is open initially, or opens on demand.
     pub open: bool,
 }
 
@@ -22,7 +22,7 @@ pub(super) struct Bars {
 pub(super) struct Bar {
     pub label: String,
     pub detail: String,
-    /// Of the width, 0 to 100.
+    /// Fraction of the width, 0 to 100.
     pub percent: f64,
     pub text: String,
     pub tip: String,
@@ -48,7 +48,7 @@ pub(super) fn colour_of_precision(precision: &str) -> usize {
     }
 }
 
-/// The share of the measured bandwidth that each kernel and variant of `bench` reaches; a whole bar is the ceiling, or the most above it.
+/// The share of the measured bandwidth for each kernel and variant of `bench`. A whole bar is the ceiling, or the highest share above it.
 pub(super) fn shares(rows: &[Value]) -> Option<Bars> {
     let share = |row: &Value| row["share_of_ceiling"].as_f64();
     let most = rows.iter().filter_map(share).fold(1.0, f64::max);
@@ -60,7 +60,7 @@ pub(super) fn shares(rows: &[Value]) -> Option<Bars> {
     Bars::new("Share of the measured bandwidth, by kernel and variant", &scale, bars)
 }
 
-/// The bandwidth of the kernels and variants of `bench` whose fields stay in a cache: the memory's is no measure of them.
+/// The bandwidth of the kernels and variants of `bench` whose fields stay in a cache, and which are not compared with the bandwidth of memory.
 pub(super) fn in_cache(rows: &[Value]) -> Option<Bars> {
     let rate = |row: &Value| row["bytes_per_second"].as_f64().filter(|_| row["in_cache"] == true);
     let most = rows.iter().filter_map(rate).fold(f64::MIN_POSITIVE, f64::max);
@@ -102,7 +102,7 @@ fn of_kernels(
     rows.iter().filter_map(bar).collect()
 }
 
-/// The stages of `bench sprint`, one after the other: a chart for each kernel on each lattice, the first of each lattice open.
+/// The stages of `bench sprint`, one after the other: a chart for each kernel on each lattice. The first of each lattice is open.
 pub(super) fn stages(rows: &[Value]) -> Vec<Bars> {
     let timed: Vec<&Value> = rows.iter().filter(|row| row["seconds"]["median"].is_number()).collect();
     let key_of = |row: &Value| (text(row, "lattice"), text(row, "kernel"));
@@ -162,7 +162,7 @@ pub(super) fn tuned(rows: &[Value]) -> Option<Bars> {
     Bars::new("Tuned against default", "Time by default over time tuned: longer is better.", bars.collect())
 }
 
-/// Any rows by one number. Fractions of one are shown as percent.
+/// Any rows by one number. Fractions of one are shown in percent.
 pub(super) fn by_number(
     title: &str,
     rows: &[Value],

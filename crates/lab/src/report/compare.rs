@@ -1,5 +1,5 @@
-//! Before and after: documents beside those of a baseline that are of the same kind. Rows are the same that say the same of what they are about (kernel,
-//! fields, variant, …); of each, the times are compared, or the rates where there is no time, with the spread where there is one.
+//! Before and after: documents are compared with those of the same kind in a baseline. Rows match if they have the same identity (kernel, fields,
+//! variant, …). For each, the times are compared, or the rates if there is no time, with the spread if there is one.
 
 use std::collections::BTreeMap;
 
@@ -11,11 +11,11 @@ use super::section::Section;
 use super::table::{Table, flattened};
 use super::words::{Quantity, STATISTICS, heading, number, plain};
 
-/// What a row is about, of all that it has.
+/// The keys that identify a row.
 const IDENTITY: &str = "name id subject title architecture group kernel variant operation object form shape way place towards memory \
     stored fma_per_element bytes precision lattice sites reconstruct spinors lane_bytes access site_order t slice \
     word spin colour stage";
-/// What differs from run to run, and says nothing.
+/// Keys that differ from run to run, without significance.
 const VOLATILE: &str = "kind schema lanefield device date file output displayTimeUnit command devices";
 const MOST_CHANGES: usize = 40;
 
@@ -27,7 +27,7 @@ struct Measured {
 }
 
 impl Measured {
-    /// How many times as fast `after` is, from least to most as far as the spreads tell.
+    /// How many times as fast `after` is, with the range that the spreads allow.
     fn times_as_fast(self, after: Self) -> (f64, Option<(f64, f64)>) {
         let ratio = |before: f64, after: f64| match self.quantity {
             Quantity::Time => before / after,
@@ -46,7 +46,7 @@ impl Measured {
     }
 }
 
-/// What is compared of a document: numbers by what they are of, and other facts.
+/// The comparable contents of a document: numbers by name, and other facts.
 #[derive(Default)]
 struct Content {
     measured: BTreeMap<String, Measured>,
@@ -60,12 +60,12 @@ impl Content {
         content
     }
 
-    /// What an object has: its own numbers and facts below `name`, then those of the lists and objects in it.
+    /// Adds the contents of an object: its own numbers and facts below `name`, then those of the lists and objects in it.
     fn object(&mut self, name: &str, value: &Value, depth: usize) {
         let Some(fields) = value.as_object() else { return };
         let flat = flattened(fields);
         for (key, measured) in measured(&flat) {
-            // The time of a row is the row's.
+            // The time of a row belongs to the row itself.
             let words = if depth > 0 && key == "seconds" { String::new() } else { heading(&key).0 };
             self.add(&joined(name, &words), measured);
         }
@@ -78,7 +78,7 @@ impl Content {
                         self.object(&joined(&joined(name, &words), &identity(row)), row, depth + 1);
                     }
                 }
-                // Of an object with a unit (`latency_seconds`), the numbers were taken above.
+                // For an object with a unit (`latency_seconds`), the numbers were added above.
                 Value::Object(_) if depth == 0 && heading(key).1 == Quantity::Plain && !is_spread(value) => {
                     let words = if key == "report" { String::new() } else { heading(key).0 };
                     self.object(&joined(name, &words), value, 1)
@@ -93,7 +93,7 @@ impl Content {
         }
     }
 
-    /// Rows that say the same of themselves are told apart by their number.
+    /// Rows with the same identity are distinguished by number.
     fn add(&mut self, name: &str, measured: Measured) {
         let mut unique = name.to_owned();
         let mut number = 1;
@@ -137,10 +137,10 @@ fn is_spread(value: &Value) -> bool {
     value["median"].is_number()
 }
 
-/// Objects in a row whose times are the row's.
+/// Objects in a row whose times belong to the row.
 const OF_THE_ROW: [&str; 2] = ["searched", "measured"];
 
-/// The numbers of a row that are compared: of times the one of the row itself, else all; of rates, only where there is no time.
+/// The numbers of a row that are compared: its own time if it has one, otherwise all times; rates only if there is no time.
 fn measured(flat: &[(String, Value)]) -> Vec<(String, Measured)> {
     let number = |key: &str| flat.iter().find(|(known, _)| known == key).and_then(|(_, value)| value.as_f64());
     let mut found: Vec<(String, Measured)> = Vec::new();
@@ -178,7 +178,7 @@ fn measured(flat: &[(String, Value)]) -> Vec<(String, Measured)> {
     found
 }
 
-/// A section for each document that the baseline has a counterpart of, and one of what only one side has.
+/// A section for each document with a counterpart in the baseline, and one for what only one side has.
 pub(super) fn sections(documents: &[Document], baseline: &[Document]) -> Vec<Section> {
     let mut left: Vec<&Document> = baseline.iter().collect();
     let (mut sections, mut only) = (Vec::new(), Vec::new());
@@ -210,7 +210,7 @@ fn section(before: &Document, after: &Document) -> Section {
             rows.push((name, *a, *b, ratio, range));
         }
     }
-    // What became slower comes first.
+    // Rows that became slower come first.
     rows.sort_by(|a, b| a.3.total_cmp(&b.3));
     let verdict = |ratio: f64, range: Option<(f64, f64)>| match range {
         Some((least, most)) if least <= 1.0 && most >= 1.0 => ("within the spread", 0),

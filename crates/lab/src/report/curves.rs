@@ -1,4 +1,4 @@
-//! Curves over the size of what is read again and again: bandwidth, or latency, with sizes by powers of two. The steps are the caches.
+//! Curves of bandwidth or latency over the size of the working set, on a logarithmic axis of powers of two. The steps are the caches.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -21,12 +21,12 @@ pub(super) struct Curves {
 struct Series {
     label: String,
     colour: usize,
-    /// As a polyline has them: "x,y x,y".
+    /// In the format of a polyline: "x,y x,y".
     line: String,
     dots: Vec<(f64, f64, String)>,
 }
 
-/// A curve for each value of `group` in rows that have a size `bytes` and a number `field`; none where there are not two points of one.
+/// A curve for each value of `group`, from rows with a size `bytes` and a number `field`; `None` if no curve has two points.
 pub(super) fn curves(title: &str, rows: &[Value], field: &str, group: &str) -> Option<Curves> {
     let quantity = heading(field).1;
     let most = rows.iter().filter_map(|row| row[field].as_f64()).fold(0.0, f64::max);
@@ -53,7 +53,7 @@ pub(super) fn curves(title: &str, rows: &[Value], field: &str, group: &str) -> O
     let frame = Frame::new(260.0, 12.0, 40.0);
     let x = |bytes: f64| frame.x((bytes.log2() - least) / (most - least));
     let y = |value: f64| frame.y(value / top);
-    // A power of two every so often, so that their names fit.
+    // Not every power of two, so that their labels fit.
     let every = ((most - least) / 8.0).ceil().max(1.0);
     let x_ticks = (0..=((most - least) / every) as i32)
         .map(|number| 2f64.powf(least + f64::from(number) * every))
@@ -76,7 +76,7 @@ pub(super) fn curves(title: &str, rows: &[Value], field: &str, group: &str) -> O
     Some(Curves { title: title.to_owned(), y_name: unit.to_owned(), frame, x_ticks, y_ticks, series })
 }
 
-/// 1, 2 or 5 times a power of ten, of which four to eight make `highest`.
+/// 1, 2 or 5 times a power of ten, so that four to eight steps reach `highest`.
 fn step_of(highest: f64) -> f64 {
     let power = 10f64.powf((highest / 4.0).log10().floor());
     [5.0, 2.0, 1.0].into_iter().map(|factor| factor * power).find(|step| highest / step >= 4.0).unwrap_or(power)

@@ -1,4 +1,4 @@
-//! What is read: JSON that a command printed, or a trace.
+//! The input of a report: JSON printed by a command, or a trace.
 
 use std::path::{Path, PathBuf};
 
@@ -12,9 +12,9 @@ use crate::Kind;
 pub enum ReportError {
     #[error("failed to read {}: {source}", .path.display())]
     Read { path: PathBuf, source: std::io::Error },
-    #[error("{} is no JSON: {reason}; give what a command printed with --json, or a --trace", .path.display())]
+    #[error("{} is not JSON: {reason}; expected the output of a command with --json, or a --trace", .path.display())]
     NoJson { path: PathBuf, reason: String },
-    #[error("{} does not say what it is: its JSON has no \"kind\" at the top; give what a command printed with --json, or a --trace", .path.display())]
+    #[error("{} does not say what it is: its JSON has no \"kind\" at the top; expected the output of a command with --json, or a --trace", .path.display())]
     NoKind { path: PathBuf },
     #[error("{} is of kind '{kind}', which this version does not know: expected one of {}", .path.display(), Kind::ALL.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(", "))]
     UnknownKind { path: PathBuf, kind: String },
@@ -43,14 +43,14 @@ impl Document {
             .map_err(|error| ReportError::NoJson { path: path.to_owned(), reason: error.to_string() })?;
         let is_event = |event: &Value| event["ph"].is_string();
         let value = match value {
-            // Chrome's format may also be the array of events alone.
+            // Chrome's format may also be just the array of events.
             Value::Array(events) if !events.is_empty() && events.iter().all(is_event) => {
                 json!({ "traceEvents": events })
             }
             value => value,
         };
         let kind = match (&value["kind"], &value["traceEvents"]) {
-            // Traces are Chrome's format, and have no schema of ours.
+            // Traces are in Chrome's format, and have no schema of ours.
             (_, Value::Array(_)) => Kind::Trace,
             (Value::String(kind), _) => {
                 let unknown = || ReportError::UnknownKind { path: path.to_owned(), kind: kind.clone() };

@@ -1,14 +1,14 @@
-//! One HTML file of what the program's commands gave as JSON: a summary, the roofline, shares of bandwidth, optimisations one after the other,
-//! occupancy, counters, hotspots, solves, the bits; and, beside a baseline, what changed. It loads nothing from anywhere. A document is known by its
-//! `kind` and `schema`; of a kind without charts it shows what is there, as facts and tables.
+//! One HTML file of the JSON results of the program's commands: a summary, the roofline, shares of bandwidth, optimisations, occupancy, counters,
+//! hotspots, solves, the bits, and, if there is a baseline, what changed. It loads nothing from elsewhere. Documents are identified by their `kind`
+//! and `schema`; kinds without charts are shown as facts and tables.
 //!
 //! | file | subject |
 //! |---|---|
-//! | `document.rs`, `render.rs` | what is read; the page |
-//! | `summary.rs` | what stands at the top: machine, ceilings, verdicts, best and worst kernels, findings |
-//! | `section.rs`, `sections.rs` | what is shown of each kind of document |
+//! | `document.rs`, `render.rs` | the input; the page |
+//! | `summary.rs` | the top of the page: machine, ceilings, verdicts, best and worst kernels, findings |
+//! | `section.rs`, `sections.rs` | the contents for each kind of document |
 //! | `compare.rs` | before and after |
-//! | `roofline.rs`, `bars.rs`, `curves.rs`, `timeline.rs` | charts, as numbers for the template; `frame.rs`: the plane of two of them |
+//! | `roofline.rs`, `bars.rs`, `curves.rs`, `timeline.rs` | charts, as numbers for the template; `frame.rs`: the plotting area of two of them |
 //! | `table.rs`, `words.rs` | tables of any rows; numbers, units and names for people |
 //! | `report.html`, `report.css`, `report.js` | the template, which escapes all text |
 

@@ -1,4 +1,4 @@
-//! The page.
+//! Renders the page.
 
 use minijinja::{AutoEscape, Environment, context};
 
@@ -6,7 +6,7 @@ use super::document::{Document, ReportError};
 use super::sections;
 use super::summary;
 
-/// The report as one HTML file; `baseline`: what the documents are compared with.
+/// The report as one HTML file; `baseline`: documents with which to compare the others.
 pub fn render(title: &str, documents: &[Document], baseline: &[Document]) -> Result<String, ReportError> {
     let mut environment = Environment::new();
     environment.set_auto_escape_callback(|_| AutoEscape::Html);

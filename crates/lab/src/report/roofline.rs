@@ -1,5 +1,5 @@
-//! The roofline: operations a second over operations a byte, both logarithmic, below what was measured of the memory and of the arithmetic of a device.
-//! Points: rows of `bench`, by the bytes that a kernel has to move at least, each with its number, the roof that binds it, and its share of that roof.
+//! The roofline: operations per second over operations per byte, both logarithmic, below the measured ceilings of a device's memory and arithmetic.
+//! Points are rows of `bench`, by their ideal bytes, each with its number, the roof that limits it, and its share of that roof.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -28,7 +28,7 @@ struct Roof {
     from: [f64; 2],
     to: [f64; 2],
     label: String,
-    /// The number of its colour, which no other roof has.
+    /// The number of its colour, which is unique among the roofs.
     colour: usize,
     slanted: bool,
 }
@@ -38,10 +38,10 @@ struct Point {
     x: f64,
     y: f64,
     colour: usize,
-    /// Nothing of the kernels of `peak`, which have no names.
+    /// `None` for the kernels of `peak`, which have no names.
     number: Option<usize>,
     label: [f64; 2],
-    /// A line of the table below the chart, and what a finger shows.
+    /// A line of the table below the chart, and the text that a touch shows.
     kernel: String,
     rate: String,
     intensity: String,
@@ -50,7 +50,7 @@ struct Point {
     tip: String,
 }
 
-/// Keys of documents, names on the chart and colours: slopes, and levels in the colours of the points in their precisions.
+/// Keys in documents, names on the chart and colours: slopes, and levels in the colours of the points of their precisions.
 const SLOPES: [(&str, &str, usize); 5] = [
     ("copy_bytes_per_second", "copy", 4),
     ("read_bytes_per_second", "read", 5),
@@ -75,7 +75,7 @@ struct Measured {
     precision: String,
     /// `copy` or `read`.
     ceiling: String,
-    /// Nothing of a kernel of `peak`.
+    /// `None` for a kernel of `peak`.
     kernel: Option<String>,
     /// Whether its fields stay in a cache, so that the bandwidth of memory does not bound it.
     in_cache: bool,
@@ -98,7 +98,7 @@ fn of_bench(row: &Value) -> Option<Measured> {
     })
 }
 
-/// One of the kernels of `peak`, from memory's bound to arithmetic's.
+/// One of the kernels of `peak`, from memory-bound to compute-bound.
 fn of_peak(row: &Value) -> Option<Measured> {
     let (intensity, rate) = (row["flops_per_byte"].as_f64()?, row["flops_per_second"].as_f64()?);
     let (precision, ceiling) = (text(row, "stored"), "copy".to_owned());
@@ -112,7 +112,7 @@ fn of_peak(row: &Value) -> Option<Measured> {
     })
 }
 
-/// The points of some documents; of rows of the same kernel and fields (other lanes, other tunings) the fastest.
+/// The points of some documents; for rows with the same kernel and fields (other lanes, other tunings), the fastest.
 fn points_of(documents: &[&Document]) -> Vec<Measured> {
     let mut points: Vec<Measured> = Vec::new();
     for document in documents.iter().filter(|document| document.kind.name().starts_with("bench")) {
@@ -130,7 +130,7 @@ fn points_of(documents: &[&Document]) -> Vec<Measured> {
     points
 }
 
-/// 1, 2 and 5 times the powers of ten between two numbers; where these are many, the powers alone.
+/// 1, 2 and 5 times the powers of ten between two numbers; only the powers of ten if these would be too many.
 fn ticks(least: f64, most: f64) -> Vec<f64> {
     let powers = least.log10().floor() as i32..=most.log10().ceil() as i32;
     let factors: &[f64] = if (most / least).log10() > 2.5 { &[1.0] } else { &[1.0, 2.0, 5.0] };
@@ -142,7 +142,7 @@ fn round(value: f64) -> String {
     if value < 1.0 { format!("{value:.*}", (-value.log10()).ceil() as usize) } else { number(value.round()) }
 }
 
-/// The rooflines of all devices; none where there is neither a bandwidth nor a kernel that computes.
+/// The rooflines of all devices; without those that have neither a bandwidth nor a kernel with arithmetic.
 pub(super) fn rooflines(documents: &[Document]) -> Vec<Roofline> {
     let name_of = |document: &Document| text(&document.value["device"], "name");
     let mut names: Vec<String> = documents.iter().map(name_of).collect();
@@ -157,7 +157,7 @@ pub(super) fn rooflines(documents: &[Document]) -> Vec<Roofline> {
 
 fn roofline(device: String, documents: &[&Document]) -> Option<Roofline> {
     let points = points_of(documents);
-    // Without `peak`, what `bench` measured beside the kernels; of several, the greatest.
+    // Without `peak`, the ceilings that `bench` measured together with the kernels; the highest of several.
     let greatest = |key: &str| {
         let of = |peak: bool| {
             let with = documents.iter().filter(move |document| (document.kind == Kind::Peak) == peak);
@@ -177,7 +177,7 @@ fn roofline(device: String, documents: &[&Document]) -> Option<Roofline> {
     slopes.sort_by(|a, b| b.rate.total_cmp(&a.rate));
     let (steepest, flattest) = (slopes.first()?.rate, slopes.last()?.rate);
 
-    // The plane: what there is, and the ridges, with a little room.
+    // The plotting area: all points, and the ridges, with a small margin.
     let highest = levels.iter().map(|level| level.rate).reduce(f64::max);
     let ridges = levels.iter().map(|level| level.rate / flattest);
     let intensities = || points.iter().map(|point| point.intensity);
@@ -248,8 +248,8 @@ fn roofline(device: String, documents: &[&Document]) -> Option<Roofline> {
     Some(Roofline { device, frame, x_ticks, y_ticks, roofs, points: placed, legend })
 }
 
-/// The roof that binds a point at most, and the rate that it allows: the memory's at its intensity, or the arithmetic's in its precision; of one whose
-/// fields stay in a cache, the cache's, which is not known for its size.
+/// The roof that limits a point, and the rate that it allows: that of memory at its intensity, or of arithmetic in its precision. For a point whose
+/// fields stay in a cache it is the cache's, which is not known for its size.
 fn binding(point: &Measured, slopes: &[Limit], levels: &[Limit]) -> (String, Option<f64>) {
     if point.in_cache {
         return ("a cache".to_owned(), None);
@@ -267,7 +267,7 @@ fn binding(point: &Measured, slopes: &[Limit], levels: &[Limit]) -> (String, Opt
     }
 }
 
-/// A place beside a point for its number, away from other points and numbers if there is one.
+/// A place next to a point for its number, away from other points and numbers if there is one.
 fn free_place([x, y]: [f64; 2], points: &[[f64; 2]], placed: &[Point]) -> [f64; 2] {
     let near = |place: &[f64; 2], [a, b]: [f64; 2], width: f64, height: f64| {
         (place[0] - a).abs() < width && (place[1] - b).abs() < height
@@ -287,7 +287,7 @@ fn free_place([x, y]: [f64; 2], points: &[[f64; 2]], placed: &[Point]) -> [f64; 
 }
 
 impl Roofline {
-    /// The numbers of the chart: kernel, rate, and what binds it.
+    /// The numbers of the chart: kernel, rate, and what limits it.
     pub(super) fn table(&self) -> Option<Table> {
         let numbered = self.points.iter().filter_map(|point| Some((point.number?, point)));
         let caption = "The numbers of the roofline";

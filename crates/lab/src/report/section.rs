@@ -1,4 +1,4 @@
-//! A part of the page.
+//! A section of the page.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -20,7 +20,7 @@ pub(super) struct Section {
     pub one_of_several: bool,
     pub lead: String,
     pub facts: Vec<(String, String)>,
-    /// Facts that are unfolded on demand.
+    /// Facts that open on demand.
     pub more_facts: Vec<(String, String)>,
     pub roofline: Option<Roofline>,
     pub bars: Vec<Bars>,

@@ -1,4 +1,4 @@
-//! What is shown of each kind of document: facts, charts, tables. What is not known is shown as facts and tables of whatever is there.
+//! The contents for each kind of document: facts, charts, tables. An unknown kind is shown as facts and tables of its contents.
 
 use serde_json::{Value, json};
 
@@ -16,10 +16,10 @@ use crate::Kind;
 const BENCH_COLUMNS: &str = "kernel precision lattice reconstruct spinors sites lane_bytes variant seconds.median back_to_back_seconds \
     flops_per_second bytes_per_second share_of_ceiling in_cache failure";
 
-/// Facts beyond these are unfolded on demand.
+/// Further facts open on demand.
 const MOST_FACTS: usize = 12;
 
-/// All sections in the order of the kinds: what changed against a baseline first, and the rooflines behind what the machine can do.
+/// All sections in the order of the kinds, starting with the changes against a baseline; the rooflines follow the capabilities of the machine.
 pub(super) fn all(documents: &[Document], baseline: &[Document]) -> Vec<Section> {
     let mut ordered: Vec<&Document> = documents.iter().collect();
     ordered.sort_by_key(|document| document.kind);
@@ -128,7 +128,7 @@ fn facts(value: &Value) -> Vec<(String, String)> {
     let shown = fields.iter().filter(|(name, _)| !matches!(name.as_str(), "kind" | "schema" | "displayTimeUnit"));
     let mut facts: Vec<(&String, (String, String))> =
         shown.filter_map(|(name, value)| Some((name, fact(name, value)?))).collect();
-    // What it is about comes first, then what came of it.
+    // Its subject comes first, then the results.
     let place = |name: &str| {
         const FIRST: &str = "verdict same_bits converged operator solver subject command lattice precision seconds iterations \
             solution_residual";
@@ -271,7 +271,7 @@ fn occupancy_row(entry: &Value) -> Value {
     })
 }
 
-/// Tables of every list of objects, and facts of every object and of what is alone in its list, one level down.
+/// Tables for every list of objects, and facts for every object and for single entries of lists, one level down.
 fn generic(section: &mut Section, value: &Value) {
     let fields = value.as_object().into_iter().flatten();
     for (key, value) in fields.filter(|(key, _)| !matches!(key.as_str(), "lanefield" | "device")) {
@@ -283,7 +283,7 @@ fn generic(section: &mut Section, value: &Value) {
             rows => section.tables.extend(Table::of(&name, rows)),
         }
         for (inner, value) in value.as_object().into_iter().flatten() {
-            // The unit is that of the object: `latency_seconds` of `l1`.
+            // The unit belongs to the object: `latency_seconds` of `l1`.
             section.facts.extend(fact(&format!("{key}.{inner}"), value));
             section.tables.extend(Table::of(&format!("{name}, {}", heading(inner).0), list(value)));
         }

@@ -1,5 +1,5 @@
-//! What stands at the top of a report: the machine, its ceilings, the verdicts, the kernels that are nearest to their ceiling and farthest from it, and
-//! what the doctor found.
+//! The top of a report: the machine, its ceilings, the verdicts, the kernels that are nearest to and farthest from their ceiling, and the findings
+//! of the doctor.
 
 use serde::Serialize;
 
@@ -8,7 +8,7 @@ use super::section::Section;
 use super::words::{Quantity, device, fields, list, number, text};
 use crate::Kind;
 
-/// Kernels that are named at either end.
+/// Number of kernels that are named at either end.
 const KERNELS: usize = 3;
 const FINDINGS: usize = 3;
 
@@ -17,7 +17,7 @@ pub(super) struct Summary {
     machine: Vec<(String, String)>,
     ceilings: Vec<(String, String)>,
     verdicts: Vec<Line>,
-    /// By share of the ceiling, the greatest first.
+    /// By share of the ceiling, in descending order.
     best: Vec<Line>,
     worst: Vec<Line>,
     findings: Vec<Line>,
@@ -25,14 +25,14 @@ pub(super) struct Summary {
 
 #[derive(Serialize, Debug)]
 struct Line {
-    /// `good`, `bad`, or nothing.
+    /// `good`, `bad`, or empty.
     class: &'static str,
     mark: String,
     text: String,
     part: String,
 }
 
-/// The summary of all documents, of which `sections` are the parts of the page.
+/// The summary of all documents; `sections` are the sections of the page.
 pub(super) fn summary(documents: &[Document], sections: &[Section]) -> Summary {
     let part = |document: &Document| {
         let own = |section: &&Section| section.kind == Some(document.kind) && section.file == document.name;
@@ -60,7 +60,7 @@ pub(super) fn summary(documents: &[Document], sections: &[Section]) -> Summary {
         }
     }
     kernels.sort_by(|(a, _), (b, _)| b.total_cmp(a));
-    // Of few kernels, none stands at both ends.
+    // If there are few kernels, none is listed at both ends.
     let worst = kernels.split_off(kernels.len().div_ceil(2).max(kernels.len().saturating_sub(KERNELS)));
     summary.worst = worst.into_iter().rev().map(|(_, line)| line).collect();
     summary.best = kernels.into_iter().take(KERNELS).map(|(_, line)| line).collect();
@@ -96,7 +96,7 @@ fn machine(documents: &[Document]) -> Vec<(String, String)> {
     [named("device", devices), named("lanefield", builds), named("measured", dates)].concat()
 }
 
-/// The ceilings of each device: of `peak`, else what `bench` measured beside the kernels.
+/// The ceilings of each device: from `peak`, otherwise those that `bench` measured together with the kernels.
 fn ceilings(documents: &[Document]) -> Vec<(String, String)> {
     const KEYS: [(&str, &str, Quantity); 7] = [
         ("copy", "copy_bytes_per_second", Quantity::Bandwidth),
@@ -124,7 +124,7 @@ fn ceilings(documents: &[Document]) -> Vec<(String, String)> {
     names.iter().filter_map(of_device).collect()
 }
 
-/// Whether what a document is about was right, in a sentence; none of what only measures.
+/// Whether the result of a document was correct, in a sentence; `None` for documents that only measure.
 fn verdict(document: &Document) -> Option<(bool, String)> {
     let value = &document.value;
     let on = value["device"]["name"].as_str().map_or(String::new(), |name| format!(" on {name}"));

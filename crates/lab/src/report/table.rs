@@ -1,20 +1,20 @@
-//! Tables of any rows: a column for each name that some row has, numbers to the right, what is the same in all rows said once.
+//! Tables of any rows: a column for each name in some row, numbers aligned to the right, and values that are the same in all rows stated once.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::words::{Quantity, capital, heading, number, plain};
 
-/// Columns beyond these are left out: the JSON has them.
+/// Further columns are left out: the JSON has them.
 const MOST_COLUMNS: usize = 16;
 const LONG: usize = 30;
-/// Names that come first, where nobody chose columns: what a row is about.
+/// Names that come first if no columns were chosen: the subject of a row.
 const FIRST: [&str; 8] = ["group", "name", "kernel", "title", "advice", "variant", "precision", "lattice"];
 
 #[derive(Serialize, Debug, Default)]
 pub(super) struct Table {
     pub caption: String,
-    /// Whether it is shown at once, or unfolded on demand.
+    /// Whether it is open initially, or opens on demand.
     pub open: bool,
     pub columns: Vec<Column>,
     pub rows: Vec<Vec<Cell>>,
@@ -30,17 +30,17 @@ pub(super) struct Column {
 #[derive(Serialize, Debug, Default)]
 pub(super) struct Cell {
     pub text: String,
-    /// What it sorts by, where that is a number.
+    /// The number by which it sorts, if there is one.
     pub value: Option<f64>,
 }
 
 impl Table {
-    /// A table of the objects among `rows`; none where there are none.
+    /// A table of the objects among `rows`; `None` if there are none.
     pub(super) fn of(caption: &str, rows: &[Value]) -> Option<Self> {
         Self::of_columns(caption, rows, "")
     }
 
-    /// The same with the columns that are named alone, if any are.
+    /// The same with only the named columns, if any are named.
     pub(super) fn of_columns(caption: &str, rows: &[Value], wanted: &str) -> Option<Self> {
         let rows: Vec<Vec<(String, Value)>> = rows.iter().filter_map(Value::as_object).map(flattened).collect();
         let mut names: Vec<String> = wanted.split_whitespace().map(str::to_owned).collect();
@@ -96,7 +96,7 @@ impl Table {
 
 fn cell(value: &Value, quantity: Quantity, factor: f64) -> Cell {
     match value.as_f64() {
-        // Four digits of a share say more than anybody measured.
+        // Four digits of a share would be more than its accuracy.
         Some(value) if quantity == Quantity::Share => {
             Cell { text: format!("{:.1}", value * factor), value: Some(value * factor) }
         }
@@ -105,7 +105,7 @@ fn cell(value: &Value, quantity: Quantity, factor: f64) -> Cell {
     }
 }
 
-/// The fields of a row, those of an object in it as `object.field`. Deeper ones, and lists of objects, are left out.
+/// The fields of a row, with those of an object in it as `object.field`. Deeper ones, and lists of objects, are left out.
 pub(super) fn flattened(row: &Map<String, Value>) -> Vec<(String, Value)> {
     let mut fields = Vec::new();
     for (name, value) in row {

@@ -341,7 +341,7 @@ fn a_timeline_has_a_track_for_each_thread_and_queue() {
 fn a_document_of_no_known_kind_or_schema_is_refused_by_name() {
     let error = |text: &str| Document::parse(Path::new("dir/what.json"), text.as_bytes()).unwrap_err().to_string();
     assert!(error("{}").contains("dir/what.json does not say what it is"));
-    assert!(error("[1").contains("dir/what.json is no JSON"));
+    assert!(error("[1").contains("dir/what.json is not JSON"));
     assert!(error("{\"kind\": 3}").contains("\"kind\""));
     let message = error("{\"kind\": \"weather\", \"schema\": 1}");
     assert!(

@@ -1,4 +1,4 @@
-//! A small timeline of a trace: what each track spent its time on, a few hundred columns wide; and the middle of the device's run, command by command.
+//! A small timeline of a trace: how each track spent its time, in a few hundred columns, and the middle of the device's run, command by command.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ const LABELS: f64 = 190.0;
 const COLUMNS: usize = 500;
 const TRACK: f64 = 22.0;
 const GAP: f64 = 6.0;
-/// Commands that the closer look shows.
+/// Number of commands in the closer view.
 const CLOSE: usize = 40;
 /// Colours for the names that take longest; all others share one.
 const COLOURS: usize = 8;
@@ -50,7 +50,7 @@ struct Event<'a> {
     end: f64,
 }
 
-/// The whole run, and its middle; none where the trace has no slices.
+/// The whole run, and its middle; empty if the trace has no slices.
 pub(super) fn timelines(trace: &Value) -> Vec<Timeline> {
     let events = list(&trace["traceEvents"]);
     let names = track_names(events);
@@ -104,11 +104,11 @@ fn track_names(events: &[Value]) -> HashMap<(u64, u64), String> {
         .collect()
 }
 
-/// Names by the time that they take, the longest first. The span of the whole command is around all others.
+/// Names by the time that they take, in descending order. The span of the whole command contains all others.
 fn colours<'a>(slices: &[Event<'a>]) -> Vec<&'a str> {
     let mut totals: HashMap<&str, f64> = HashMap::new();
     for event in slices.iter().filter(|event| event.name != "command") {
-        // What devices do is what one looks for.
+        // The work of devices is the most interesting.
         let weight = if event.track.0 == 1 { 1e-3 } else { 1.0 };
         *totals.entry(event.name).or_default() += (event.end - event.start) * weight;
     }
@@ -147,7 +147,7 @@ fn chart(
     Timeline { title: title.to_owned(), width: WIDTH, height, track: TRACK, tracks, ticks, legend }
 }
 
-/// A track's time by columns: in each the name that took most of it; columns of one name become one slice.
+/// A track's time in columns: each shows the name that took most of it; adjacent columns with the same name become one slice.
 fn columns<'a, 'e: 'a>(
     events: impl Iterator<Item = &'a Event<'e>>,
     (from, to): (f64, f64),

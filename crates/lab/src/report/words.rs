@@ -1,12 +1,12 @@
-//! Names and numbers for people. The unit of a number is that of its key: `seconds`, `bytes_per_second`, `flops_per_second`, `share`, `hertz`;
-//! a number whose key names no unit has none.
+//! Names and numbers for people. The unit of a number follows from its key: `seconds`, `bytes_per_second`, `flops_per_second`, `share`, `hertz`. A
+//! number whose key names no unit has none.
 
 use serde_json::Value;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Quantity {
     Time,
-    /// Bytes a second.
+    /// Bytes per second.
     Bandwidth,
     Flops,
     Share,
@@ -16,7 +16,7 @@ pub(super) enum Quantity {
 }
 
 impl Quantity {
-    /// The unit in which a column is written whose largest number is `most`, and what its numbers are to be multiplied with.
+    /// The unit for a column whose largest number is `most`, and the factor for its numbers.
     pub fn unit(self, most: f64) -> (&'static str, f64) {
         match self {
             Self::Time => match most {
@@ -46,7 +46,7 @@ impl Quantity {
     }
 }
 
-/// Key endings, what they are the numbers of, and what is left of the key without its unit.
+/// Key endings, their quantities, and the rest of the key without its unit.
 const ENDINGS: [(&str, Quantity); 8] = [
     ("bytes_per_second", Quantity::Bandwidth),
     ("flops_per_second", Quantity::Flops),
@@ -58,10 +58,10 @@ const ENDINGS: [(&str, Quantity); 8] = [
     ("divergence", Quantity::Share),
 ];
 
-/// Statistics: what they are of is named before the dot.
+/// Statistics: the part before the dot names the quantity.
 pub(super) const STATISTICS: [&str; 5] = ["median", "tenth", "ninetieth", "least", "most"];
 
-/// What the numbers of a key are, and the key in words, without its unit; of a field in an object `object.field`.
+/// The quantity of a key's numbers, and the key in words without its unit; for a field in an object, `object.field`.
 pub(super) fn heading(key: &str) -> (String, Quantity) {
     if let Some((object, field)) = key.split_once('.') {
         let (object_words, of_object) = heading(object);
@@ -70,7 +70,7 @@ pub(super) fn heading(key: &str) -> (String, Quantity) {
             _ if of_object != Quantity::Plain && of_object != Quantity::Bytes => (spaced(field), of_object),
             _ => heading(field),
         };
-        // The median of `seconds` is a median.
+        // The median of `seconds` is headed as a median.
         let words = if object == "seconds" { field_words } else { format!("{object_words}: {field_words}") };
         return (words, of_field);
     }
@@ -106,14 +106,14 @@ pub(super) fn capital(text: &str) -> String {
 
 fn spaced(name: &str) -> String {
     let words = name.replace(['_', '.'], " ");
-    // Caches are written so.
+    // The usual spelling of caches.
     match words.get(..2) {
         Some("l1" | "l2" | "l3") => format!("L{}", &words[1..]),
         _ => words,
     }
 }
 
-/// A number with four significant digits or all of those before the point; of exact small integers all.
+/// A number with four significant digits, or with all digits before the point; small exact integers with all of theirs.
 pub(super) fn number(value: f64) -> String {
     let magnitude = value.abs();
     if value.fract() == 0.0 && magnitude < 1e15 {
@@ -153,17 +153,17 @@ pub(super) fn seconds(value: f64) -> String {
     }
 }
 
-/// The elements of a list; none of what is no list.
+/// The elements of a list; empty if the value is not a list.
 pub(super) fn list(value: &Value) -> &[Value] {
     value.as_array().map(Vec::as_slice).unwrap_or_default()
 }
 
-/// A field in a line of text; nothing where it does not fit in one.
+/// A field as a line of text; empty if it does not fit in one.
 pub(super) fn text(value: &Value, name: &str) -> String {
     plain(&value[name]).unwrap_or_default()
 }
 
-/// A value in a line of text; none for null, and for what does not fit in one.
+/// A value as a line of text; `None` for null, and for values that do not fit in one.
 pub(super) fn plain(value: &Value) -> Option<String> {
     match value {
         Value::Null => None,
@@ -174,7 +174,7 @@ pub(super) fn plain(value: &Value) -> Option<String> {
         Value::Array(values) if values.len() <= 8 && values.iter().all(|value| !value.is_object()) => {
             let numbers = values.len() == 4 && values.iter().all(Value::is_u64);
             let parts: Option<Vec<String>> = values.iter().map(plain).collect();
-            // Four whole numbers are a lattice.
+            // Four integers are a lattice.
             parts.map(|parts| parts.join(if numbers { "×" } else { ", " }))
         }
         _ => None,
@@ -196,7 +196,7 @@ pub(super) fn device(document: &Value) -> Option<String> {
     Some(if details.is_empty() { name.to_owned() } else { format!("{name} ({})", details.join(", ")) })
 }
 
-/// What the fields of a kernel of `bench` are, beside its name: `f32, reconstruct 18, even, ×2`.
+/// The properties of the fields of a kernel of `bench`, without its name: `f32, reconstruct 18, even, ×2`.
 pub(super) fn fields(row: &Value) -> String {
     let mut parts = vec![text(row, "precision")];
     if let Some(reals) = row["reconstruct"].as_u64() {

@@ -1,6 +1,6 @@
-//! A recording in the trace format of Chrome, which Perfetto (<https://ui.perfetto.dev>) opens: process 1 is the host with a track for each
-//! thread; each device is a process with a track of what runs, and counters of commands in its queue, of memory held, and of bytes and operations
-//! moved until then. Format: "Trace Event Format", Google. Times are microseconds.
+//! A recording in the trace format of Chrome, which Perfetto (<https://ui.perfetto.dev>) opens. Process 1 is the host, with a track for each
+//! thread. Each device is a process, with a track of what runs, and counters of commands in its queue, of memory in use, and of bytes and
+//! operations so far. Format: "Trace Event Format", Google. Times are in microseconds.
 
 use std::io::{self, Write};
 
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::hotspots::hotspots;
 
 const HOST: usize = 1;
-/// Processes of the trace that one of several has at most: itself, and its devices.
+/// The largest number of processes in the trace for one of several processes: itself and its devices.
 const PROCESSES: usize = 1000;
 
 #[derive(Serialize)]
@@ -36,7 +36,7 @@ fn microseconds(nanoseconds: i64) -> f64 {
 struct Events<'a> {
     out: &'a mut dyn Write,
     any: bool,
-    /// Added to the numbers of processes.
+    /// Added to process numbers.
     first: usize,
     prefix: String,
 }
@@ -64,7 +64,7 @@ impl Events<'_> {
         self.put(Event { name: what, cat: None, ph: "M", pid, tid, ts: 0.0, dur: None, args })
     }
 
-    /// What ran from one time to another, on a track of a process.
+    /// A slice on a track of a process, from one time to another.
     fn slice(
         &mut self,
         (name, group): (&str, Group),
@@ -81,7 +81,8 @@ impl Events<'_> {
     }
 }
 
-/// The events of a recording for a trace that another process writes, in which this one has a number. Times begin where its recording began.
+/// The events of a recording for a trace that another process writes, in which this one has a number. Times start at the beginning of its
+/// recording.
 pub fn chrome_events(recording: &Recording, process: &str, number: usize) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let mut events =
@@ -90,7 +91,7 @@ pub fn chrome_events(recording: &Recording, process: &str, number: usize) -> io:
     Ok(bytes)
 }
 
-/// Writes a recording of `process`, with its hotspots, and what others gave ([`chrome_events`]).
+/// Writes a recording of `process` with its hotspots, and the events of other processes ([`chrome_events`]).
 pub fn write_chrome(recording: &Recording, process: &str, others: &[Vec<u8>], out: &mut dyn Write) -> io::Result<()> {
     write!(out, "{{\"kind\":\"trace\",\"command\":{},\"displayTimeUnit\":\"ns\",", Value::from(process))?;
     write!(out, "\"devices\":{},\"hotspots\":", Value::from(recording.queues.clone()))?;
@@ -120,7 +121,7 @@ fn device_events(events: &mut Events<'_>, recording: &Recording, queue: usize, d
     events.named("process_name", pid, 0, device)?;
     let mut commands: Vec<&Command> = recording.commands.iter().filter(|command| command.queue == queue).collect();
     commands.sort_by_key(|command| command.stages.started);
-    // Where a launch begins before the one before it ended, a track cannot show both: slices of a track nest.
+    // If a launch starts before the previous one ends, one track cannot show both, because slices of a track nest.
     let mut tracks: Vec<i64> = Vec::new();
     for command in &commands {
         let stages = command.stages;
@@ -163,7 +164,7 @@ fn arguments(command: &Command) -> Value {
     arguments
 }
 
-/// Commands in the queue, bytes and operations moved until then, and memory held.
+/// Commands in the queue, bytes and operations so far, and memory in use.
 fn counters(events: &mut Events<'_>, recording: &Recording, queue: usize, commands: &[&Command]) -> io::Result<()> {
     let pid = HOST + 1 + queue;
     let mut steps: Vec<(i64, i64)> =

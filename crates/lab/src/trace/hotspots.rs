@@ -1,11 +1,12 @@
-//! The table of hotspots: for each name how often, how long, and what share of its group, the longest first, as in `results.stats.csv` of rocprof.
+//! The table of hotspots: for each name how often and how long it ran, and its share of its group, the longest first, as in `results.stats.csv` of
+//! rocprof.
 
 use lanefield::backend::timeline::{Group, Recording};
 use serde::Serialize;
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Hotspot {
-    /// What it is counted under: `kernel`, `transfer`, `wait`, …
+    /// Its group: `kernel`, `transfer`, `wait`, …
     pub group: &'static str,
     pub name: String,
     pub calls: u64,
@@ -13,15 +14,15 @@ pub struct Hotspot {
     pub average_seconds: f64,
     pub least_seconds: f64,
     pub most_seconds: f64,
-    /// Share of the time of its group, 0 to 1.
+    /// Fraction of the time of its group, 0 to 1.
     pub share_of_group: f64,
-    /// Bytes a second, each input and each output once; none where they are not known.
+    /// Ideal bytes per second; `None` if they are not known.
     pub bytes_per_second: Option<f64>,
-    /// Floating-point operations a second; none where they are not known.
+    /// Floating-point operations per second; `None` if they are not known.
     pub flops_per_second: Option<f64>,
 }
 
-/// The hotspots of a recording, group by group. Shares are of the group alone: kernels, transfers and the host's spans overlap.
+/// The hotspots of a recording, group by group. Shares are within the group: kernels, transfers and the host's spans overlap.
 pub fn hotspots(recording: &Recording) -> Vec<Hotspot> {
     let mut table = Vec::with_capacity(recording.totals.len());
     for group in Group::ALL {

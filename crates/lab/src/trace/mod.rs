@@ -1,5 +1,5 @@
-//! Traces of a run: what `backend::timeline` recorded, for a viewer (`chrome.rs`) and as a table of hotspots (`hotspots.rs`), as `rocprof
-//! --sys-trace --stats` gives them.
+//! Traces of a run: the recording of `backend::timeline`, for a viewer (`chrome.rs`) and as a table of hotspots (`hotspots.rs`), as from `rocprof
+//! --sys-trace --stats`.
 
 mod chrome;
 mod hotspots;

@@ -1,5 +1,5 @@
-//! The kernels that are tuned: those of the library that have a tuning of their own; their arguments; and the axes of their choices, by how the work of
-//! a kernel is spread.
+//! The kernels to tune, which are those with a tuning of their own, their arguments, and the tuning parameters to search, depending on how the work
+//! of a kernel is distributed.
 
 use std::time::Duration;
 
@@ -13,11 +13,11 @@ use super::search::{Axis, Trial};
 use crate::BenchCase;
 use crate::ahead::{BuildAhead, KernelStep, Step};
 
-/// The sites that kernels are timed on: solvers with even-odd preconditioning spend their time on one parity.
+/// The sites on which kernels are timed: solvers with even-odd preconditioning spend their time on one parity.
 const SITES: Sites = Sites::Parity(Parity::Even);
 
-/// Those of some kernels that have a tuning of their own, with the components that they are usually for, in the precisions that they take of those asked
-/// for, with links in each format; on lattices that are large on GPUs, and smaller of several spinors, where nobody chose one.
+/// The kernels among these that have a tuning of their own, with their usual number of components, in the requested precisions that they support,
+/// with links in each format. If no lattice is given, it is a large one on GPUs, and a smaller one for several spinors.
 pub fn subjects(
     kernels: &[&'static Kernel],
     precisions: &[Precision],
@@ -47,7 +47,7 @@ pub(super) fn name_of(subject: &BenchCase) -> String {
     format!("{kernel} {precision} reconstruct {links} x{}", subject.components())
 }
 
-/// Parameters that gain the most, first: a search may have to end early.
+/// The parameters with the largest gains come first, since a search may have to stop early.
 const FIRST: [&str; 7] = [
     "lane-form",
     "accelerator-threads",
@@ -58,8 +58,9 @@ const FIRST: [&str; 7] = [
     "max-registers",
 ];
 
-/// The axes of a kernel's choices on a device: the values that each tuning parameter has to be tried, but those of the layout, which is the same for all
-/// kernels, and what does not concern the kernel or does not fit the device. Work-items of a group and components side by side in it are one axis.
+/// The values to try for each tuning parameter of a kernel on a device. Parameters of the layout are left out, because it is the same for all
+/// kernels, and so is what does not concern the kernel or does not fit the device. Work-items per group and right-hand sides per group are one
+/// axis.
 pub(super) fn axes(device: &DeviceInfo, subject: &BenchCase, lanes: usize) -> Vec<Axis> {
     let Geometry::Stencil { stages, accumulates, splits, .. } = subject.kernel.geometry else { return Vec::new() };
     let (parts, most) = (subject.components(), device.max_work_group_size);
@@ -76,7 +77,7 @@ pub(super) fn axes(device: &DeviceInfo, subject: &BenchCase, lanes: usize) -> Ve
         _ => true,
     };
     let divides = |count: Count| parts.is_multiple_of(count.get());
-    // Where the driver tells how many registers a kernel takes, the number of groups that stay is known.
+    // If the driver reports the registers of a kernel, the number of grid-stride groups is known.
     let counts_groups = device.platform_name.contains("NVIDIA");
     let fits = |tuning: &Tuning| {
         let threads = tuning.accelerator_threads.map_or(1, |threads| threads.get());
@@ -110,7 +111,7 @@ pub(super) fn axes(device: &DeviceInfo, subject: &BenchCase, lanes: usize) -> Ve
     axes
 }
 
-/// A kernel on an OpenCL device, in the layout of fields that this has now.
+/// A kernel on an OpenCL device, in its current layout of fields.
 pub(super) struct KernelTrial<'b> {
     pub device: &'b mut OpenCl,
     pub case: &'b Case,
@@ -120,7 +121,7 @@ pub(super) struct KernelTrial<'b> {
     pub ahead: BuildAhead<'b>,
 }
 
-/// Launches of a sample: it shall take so long, that the clock of the device resolves it.
+/// The least time of a sample in seconds, so that the device's clock resolves it.
 const SAMPLE: f64 = 1e-3;
 const MOST_LAUNCHES: usize = 20;
 

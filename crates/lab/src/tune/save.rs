@@ -1,5 +1,5 @@
-//! Writing results of the tuner. A file is read, changed and replaced under a lock, so that processes that tune at the same time keep each
-//! other's results; readers see the old file or the new one, never a part.
+//! Writes results of the tuner. A file is read, changed and replaced under a lock, so that concurrent processes keep each other's results. Readers
+//! see the old file or the new one, never a part.
 
 use std::fs::File;
 use std::io;
@@ -20,7 +20,7 @@ pub enum SaveError {
     Write(#[from] WriteError),
 }
 
-/// Refuses a place where [`save`] could not write, before the results are found.
+/// Checks, before the results are computed, that [`save`] will be able to write to this place.
 pub fn require_place(path: &Path) -> Result<(), SaveError> {
     locked(path).map(drop)
 }
@@ -33,13 +33,13 @@ fn locked(path: &Path) -> Result<File, SaveError> {
     if let Some(directory) = path.parent() {
         std::fs::create_dir_all(directory).map_err(failed)?;
     }
-    // It stays: whoever removed it could take it from under another process that waits for it.
+    // The lock file stays: removing it could take it away from another process that waits for it.
     let locked = File::options().create(true).truncate(false).write(true).open(&lock).map_err(failed)?;
     locked.lock().map_err(failed)?;
     Ok(locked)
 }
 
-/// Puts the results of `report` into the file at `path`. Those of other kernels stay, if they still hold for `device`; a stale or damaged
+/// Adds the results of `report` to the file at `path`. Results of other kernels stay if they are still valid for `device`; an outdated or damaged
 /// file is replaced.
 pub fn save(path: &Path, device: &DeviceInfo, report: &TuneReport) -> Result<(), SaveError> {
     let _locked = locked(path)?;
@@ -82,7 +82,7 @@ impl std::fmt::Display for Verdict {
             Self::Slower { percent } => write!(f, "slower by {percent:.1} %"),
             Self::BitsDiffer { difference } => write!(f, "BITS DIFFER: {difference}"),
             Self::Refused { reason } => write!(f, "refused: {}", reason.replace('\n', " ")),
-            Self::LeftOut => f.write_str("left out for want of time"),
+            Self::LeftOut => f.write_str("left out for lack of time"),
         }
     }
 }

@@ -1,6 +1,6 @@
-//! The search for the fastest choice for one kernel. Coarse: one axis after the other, each value of it put into the best choice so far,
-//! timed a few times. Then the best few and the default are timed again in turn, so that a clock that changes meets all of them alike. A
-//! choice whose result has other bits than the default's is out, however fast.
+//! The search for the fastest variant of one kernel. In the coarse stage, one tuning parameter after the other is varied: each of its values is put
+//! into the best variant so far, which is timed a few times. Then the best few and the default are timed again, alternately, so that changes of the
+//! clock affect them equally. A variant whose result differs in bits from the default's is rejected, however fast it is.
 
 use std::time::Duration;
 
@@ -9,35 +9,35 @@ use serde::Serialize;
 
 use crate::spread::median;
 
-/// What is searched: a kernel that can be run and timed with any choice, and a clock.
+/// The subject of a search: a kernel that can be run and timed in any variant, and a clock.
 pub trait Trial {
     type Output;
-    /// Is told what will be tried next, before it is: what must be built for it can be built side by side.
+    /// Called with the next variants to try, so that their programs can be built in parallel.
     fn build_ahead(&mut self, _: &[Tuning]) {}
     fn run(&mut self, choice: &Tuning) -> Result<Self::Output, String>;
     /// Seconds of a launch: one sample.
     fn time(&mut self, choice: &Tuning) -> Result<f64, String>;
-    /// Where two results differ, in words; `None` where all bits are the same.
+    /// Where two results differ, in words; `None` if all bits are the same.
     fn difference(&self, found: &Self::Output, expected: &Self::Output) -> Option<String>;
-    /// Time since the beginning of the search; as much as there can be where it is to end.
+    /// Time since the start of the search; the maximum if it is to stop.
     fn elapsed(&mut self) -> Duration;
 }
 
 #[derive(Clone, Debug)]
 pub struct Axis {
     pub name: &'static str,
-    /// Its values; what one leaves open stays as it is.
+    /// Its values; a parameter that a value leaves open keeps its setting.
     pub values: Vec<Tuning>,
 }
 
 #[derive(Clone, PartialEq, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// It is the fastest, or the default where nothing is faster.
+    /// It is the fastest, or the default if nothing is faster.
     Chosen,
-    /// It is slower than the chosen one, by so many percent.
+    /// It is slower than the chosen one.
     Slower {
-        /// Percent of the chosen one's time; as JSON a share.
+        /// By this percentage of the chosen one's time; a fraction in JSON.
         #[serde(rename = "share", serialize_with = "crate::json::si::percent")]
         percent: f64,
     },
@@ -47,14 +47,14 @@ pub enum Verdict {
     Refused {
         reason: String,
     },
-    /// The budget was spent before its turn.
+    /// The budget was used up before its turn.
     LeftOut,
 }
 
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Candidate {
     pub choice: Tuning,
-    /// Seconds of a launch, the median; none where it was not timed.
+    /// Seconds of a launch, the median; `None` if it was not timed.
     pub seconds: Option<f64>,
     pub verdict: Verdict,
 }
@@ -64,21 +64,21 @@ pub struct Searched {
     pub choice: Tuning,
     pub default_seconds: f64,
     pub seconds: f64,
-    /// The default, then all others, in the order in which they were tried.
+    /// The default, then all others in the order in which they were tried.
     pub candidates: Vec<Candidate>,
 }
 
 const COARSE: usize = 3;
-/// Choices that are timed again, beside the default.
+/// Number of variants that are timed again, in addition to the default.
 const FINALISTS: usize = 3;
 const FINAL: usize = 15;
-/// The share of the time that the coarse stage may take.
+/// The fraction of the time that the coarse stage may use.
 const COARSE_SHARE: f64 = 0.75;
-/// A choice that gains less than this share of the default's time is noise.
+/// A gain of less than this fraction of the default's time is noise.
 const LEAST_GAIN: f64 = 0.01;
 
-/// Searches the axes from `default` on until the clock says `until`. `expected`: the result of the CPU reference.
-/// Fails if the default could not be run, or if its bits differ from the reference's: then no choice can be trusted.
+/// Searches the axes, starting from `default`, until the clock reaches `until`. `expected`: the result of the CPU reference. Fails if the default
+/// could not be run, or if its bits differ from the reference's: then no variant can be trusted.
 pub fn search<T: Trial>(
     trial: &mut T,
     default: Tuning,
@@ -135,7 +135,7 @@ fn attempt<T: Trial>(trial: &mut T, choice: &Tuning, by_default: &T::Output) -> 
     }
 }
 
-/// Places of the candidates that ran with the right bits, the default first, and their seconds.
+/// Indices of the candidates that ran with correct bits, the default first, with their seconds.
 fn timed(candidates: &[Candidate]) -> Vec<(usize, f64)> {
     candidates.iter().enumerate().filter_map(|(place, candidate)| Some((place, candidate.seconds?))).collect()
 }
@@ -144,7 +144,7 @@ fn fastest(candidates: &[Candidate]) -> (usize, f64) {
     timed(candidates).into_iter().min_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or((0, f64::NAN))
 }
 
-/// Times the default and the best few again, in turn, as long as there is time; what fails keeps the time that it had.
+/// Times the default and the best few again, alternately, as long as there is time; a candidate that fails keeps its previous time.
 fn again<T: Trial>(trial: &mut T, candidates: &mut [Candidate], until: Duration) {
     let mut order = timed(candidates);
     order[1..].sort_by(|a, b| a.1.total_cmp(&b.1));
@@ -169,7 +169,7 @@ fn again<T: Trial>(trial: &mut T, candidates: &mut [Candidate], until: Duration)
             candidates[place].seconds = Some(seconds);
             slowest = slowest.max(seconds);
         }
-        // The others lost already.
+        // The others have lost already.
         for (place, seconds) in others {
             candidates[place].seconds = Some(seconds.max(slowest));
         }

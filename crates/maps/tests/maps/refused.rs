@@ -34,7 +34,7 @@ fn local_memory_over_the_budget_of_the_device_is_refused_by_name() {
     let mut out = device.zero_array([3]).unwrap();
     let message = TooMuchLocalMemory { out: &mut out }.launch(device, [3]).unwrap_err().to_string();
     assert!(
-        message.starts_with("map too_much_local_memory takes 2147483648 bytes of local memory a block, and "),
+        message.starts_with("map too_much_local_memory needs 2147483648 bytes of local memory for a block, and "),
         "{message}"
     );
 }
@@ -55,7 +55,7 @@ fn an_index_that_is_seen_to_lie_beyond_the_ends_is_refused_before_anything_runs(
         assert_eq!(out.read(backend).unwrap(), [0.0; 20]);
         refused
     });
-    let expected = "map transposed over [6, 4] takes a of extents [4, 5] at indices from 0 to 5 in dimension 1: ";
+    let expected = "map transposed over [6, 4] uses a of extents [4, 5] at indices from 0 to 5 in dimension 1: ";
     assert!(message.starts_with(expected), "{message}");
 }
 
@@ -70,7 +70,7 @@ fn an_index_that_was_read_and_lies_beyond_the_ends_touches_no_memory_and_is_an_e
         let message = Gathered { out: &mut out, a: &a, index: &index }.launch(backend, [100]).unwrap_err().to_string();
         (message, bits(out.read(backend).unwrap()))
     });
-    let expected = "map gathered took a of extents [100] beyond its ends, first at point [17]: ";
+    let expected = "map gathered used a of extents [100] out of range, first at point [17]: ";
     assert!(found.0.starts_with(expected), "{}", found.0);
     let a = numbers(100);
     let element = |&index: &i32| usize::try_from(index).ok().and_then(|index| a.get(index)).map_or(0, |x| x.bits());
@@ -141,7 +141,7 @@ fn a_barrier_across_all_points_is_refused_with_the_reason() {
     let message = refused!(|backend| AcrossTheGrid { out: &mut backend.zero_array([4]).unwrap() }.launch(backend, [4]));
     assert_eq!(
         message,
-        "the body of across_the_grid asks for a barrier across all points, which OpenCL does not have: work-groups wait for nobody, and may run one after \
+        "the body of across_the_grid asks for a barrier across all points, which OpenCL does not have: work-groups cannot wait for each other, and may run one after \
          the other: end the map there, and launch what follows as the next one"
     );
 }
@@ -219,7 +219,7 @@ fn options_that_a_map_does_not_take_are_refused_by_name() {
         (DEFAULT.schedule(Schedule::Persistent { groups: Some(0) }), "0 groups: expected at least 1"),
         (
             DEFAULT.schedule(Schedule::Sequential).tile([2]),
-            "tiles of [1, 1, 2] with the schedule Sequential: expected the schedule Device: with others a work-item does several points anyway",
+            "tiles of [1, 1, 2] with the schedule Sequential: expected the schedule Device: with others a work-item computes several points anyway",
         ),
     ] {
         assert_eq!(transpose(options), format!("map transposed: {expected}"));
@@ -231,7 +231,7 @@ fn options_that_a_map_does_not_take_are_refused_by_name() {
     });
     assert_eq!(
         message,
-        "map two_and_three_times was given blocks of [1, 1, 64], and its thread-block maps make them [1, 4, 8]: give none"
+        "map two_and_three_times has thread-block maps with blocks of [1, 4, 8], but blocks of [1, 1, 64] were given: give none"
     );
     let message = refused!(|backend| Places1 { out: &mut backend.zero_array([2]).unwrap() }.launch_with(
         backend,
@@ -243,7 +243,7 @@ fn options_that_a_map_does_not_take_are_refused_by_name() {
         "map places1: blocks of [1, 2, 8] over 1 dimensions: expected no more dimensions than the index space has"
     );
     let message = refused!(|backend| Places2 { out: &mut backend.zero_array([2, 2]).unwrap() }.launch(backend, [4]));
-    assert_eq!(message, "map places2 runs over 2 dimensions, and was given [4]");
+    assert_eq!(message, "map places2 runs over 2 dimensions, but its index space is [4]");
     let message = refused!(|backend| backend.array([2, 3], &[1.0f32; 5]).map(|_| ()));
     assert_eq!(message, "5 numbers for an array of extents [2, 3], which holds 6");
     let message = refused!(|backend| backend.zero_array::<f32, 3>([1 << 40, 2, 3]).map(|_| ()));

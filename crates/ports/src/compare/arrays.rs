@@ -1,4 +1,4 @@
-//! Two arrays compared.
+//! Comparison of two arrays.
 
 use lanefield::io::npy::ComplexArray;
 use thiserror::Error;
@@ -24,7 +24,7 @@ pub enum CompareError {
     Length { array: String, expected: usize, found: usize },
 }
 
-/// Compares two complex arrays. Where one is f32 and the other f64, the latter is first rounded to f32.
+/// Compares two complex arrays. If one is f32 and the other f64, the latter is rounded to f32 first.
 pub fn compare(a: &ComplexArray, b: &ComplexArray, options: CompareOptions) -> Result<Comparison, CompareError> {
     compare_numbers(a.into(), b.into(), options)
 }
@@ -33,7 +33,9 @@ pub fn compare(a: &ComplexArray, b: &ComplexArray, options: CompareOptions) -> R
 pub fn compare_numbers(mut a: Numbers, mut b: Numbers, options: CompareOptions) -> Result<Comparison, CompareError> {
     if a.parts != b.parts || (a.kind == Kind::Whole) != (b.kind == Kind::Whole) {
         let hint = hint::of_types(&a, &b);
-        let hint = hint.unwrap_or_else(|| "complex, real and whole numbers are compared with their like".to_owned());
+        let hint = hint.unwrap_or_else(|| {
+            "complex numbers, real numbers and integers are only compared with the same kind".to_owned()
+        });
         return Err(CompareError::Kinds { a: a.describe(), b: b.describe(), hint });
     }
     if a.shape != b.shape {
@@ -72,17 +74,17 @@ pub fn compare_numbers(mut a: Numbers, mut b: Numbers, options: CompareOptions) 
     Ok(comparison)
 }
 
-/// What two arrays hold, of which one may be wrong.
+/// The content of two arrays, of which one may be wrong.
 fn content_of(a: &Numbers, b: &Numbers) -> Content {
     let [of_a, of_b] = [a, b].map(|numbers| match numbers.parts {
         2 => Content::of_complex(&numbers.shape, &numbers.values),
         _ => Content::of_shape(&numbers.shape),
     });
-    // What the numbers of one of them tell, and not those of the other.
+    // The content according to the numbers of one, if the numbers of the other disagree.
     if matches!(of_b, Content::Legs | Content::TwoRows) { of_b } else { of_a }
 }
 
-/// What may be wrong in how the arrays were read, though they have the same shape.
+/// Possible mistakes in how the arrays were read, although they have the same shape.
 fn notes(axes: &Axes, shape: &[usize], options: CompareOptions) -> Vec<String> {
     let unnamed = [options.a, options.b].iter().all(|array| array.order == SiteOrder::Lexicographic);
     match require_shape(shape, SiteOrder::Lexicographic) {

@@ -1,10 +1,10 @@
-//! The axes of an array, by what it holds: a number is found by site, s and word of the site.
+//! The axes of an array, depending on its content: a number is found by site, s and word of the site.
 
 use lanefield::reference::layout::Extents;
 
 use crate::Content;
 
-/// An axis of what a site holds.
+/// An axis within a site.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SiteAxis {
     /// "spin", "colour", "direction", …
@@ -15,21 +15,21 @@ pub struct SiteAxis {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Axes {
     pub content: Content,
-    /// The lattice; `None` for lists of numbers, which are one site.
+    /// The lattice; `None` for lists of numbers, which count as one site.
     pub extents: Option<Extents>,
-    /// Sites of the fifth dimension, the slowest axis; 1 where there is none.
+    /// Sites of the fifth dimension, the slowest axis; 1 if there is none.
     pub ls: usize,
     pub site: Vec<SiteAxis>,
 }
 
 impl Axes {
-    /// The axes of an array of this shape, by the shape alone. Arrays of fewer than four axes, or of none, are lists of numbers.
+    /// The axes of an array from its shape alone. Arrays with fewer than four axes are lists of numbers.
     pub fn of(shape: &[usize]) -> Self {
-        // What a shape says, fits.
+        // A content that is derived from the shape fits it.
         Self::holding(Content::of_shape(shape), shape).unwrap_or_else(|| Self::list(shape))
     }
 
-    /// The axes of an array that holds this; `None` where its shape is another. Real and imaginary part may be an axis at the end.
+    /// The axes of an array with this content; `None` if its shape does not fit. Real and imaginary part may be an axis at the end.
     pub fn holding(content: Content, shape: &[usize]) -> Option<Self> {
         if content == Content::List {
             return Some(Self::list(shape));
@@ -80,7 +80,7 @@ impl Axes {
         indices
     }
 
-    /// The words from one index of axis `axis` to the next.
+    /// The number of words from one index of axis `axis` to the next.
     pub fn stride(&self, axis: usize) -> usize {
         self.site[axis + 1..].iter().map(|axis| axis.extent).product()
     }
@@ -89,7 +89,7 @@ impl Axes {
         matches!(self.content, Content::Spinor | Content::Spinors) && self.site.len() == 2
     }
 
-    /// What an index of an axis is called: directions, legs and parts have letters.
+    /// The label of an index of an axis: directions, legs and parts have letters.
     pub fn label(name: &str, index: usize) -> String {
         let letters: &[&str] = match name {
             "direction" => &["x", "y", "z", "t"],
@@ -109,10 +109,10 @@ impl Axes {
     }
 }
 
-/// Names of axes that have none.
+/// Names of axes without a name.
 const NUMBERED: [&str; 8] = ["axis 0", "axis 1", "axis 2", "axis 3", "axis 4", "axis 5", "axis 6", "axis 7"];
 
-/// Axes with these names; those beyond them are one axis with the last name.
+/// Axes with these names; further axes are combined into one with the last name.
 fn axes(names: &[&'static str], extents: &[usize]) -> Vec<SiteAxis> {
     let named = names.iter().zip(extents).map(|(&name, &extent)| SiteAxis { name, extent });
     let rest: usize = extents[names.len().min(extents.len())..].iter().product();

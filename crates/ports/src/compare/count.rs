@@ -1,4 +1,4 @@
-//! How many numbers differ, by how much, and where they lie.
+//! Counts how many numbers differ, by how much, and where.
 
 use lanefield::reference::layout::{DIMENSION_NAMES, Leg, Parity};
 
@@ -10,7 +10,7 @@ use super::numbers::{Kind, Numbers, hex, same, ulps_between};
 /// Axes with more indices have no histogram.
 const MOST_BINS: usize = 1024;
 
-/// Ranges of distances in ulp: the largest distance of each, and its name. Those of roundings are narrow; behind them comes what is wrong.
+/// Ranges of distances in ulp: the largest distance of each, and its name. Ranges within rounding are narrow; larger distances indicate errors.
 const ULP_BINS: [(u64, &str); 9] = [
     (1, "1"),
     (2, "2"),
@@ -43,7 +43,7 @@ pub(super) fn count(a: &Numbers, b: &Numbers, axes: &Axes, ulps: u64) -> Compari
         SiteMap { a_site: (axes.ls * words * parts) as u64, differing: vec![0; sites], relative: vec![0.0; sites] };
     let mut by_s = vec![0u64; axes.ls];
     let mut by_word = vec![0u64; words * parts];
-    // The last one counts where a number is NaN.
+    // The last one is for distances that involve a NaN.
     let mut by_ulp = [0u64; ULP_BINS.len() + 1];
     let (mut accepted, mut first) = (0, None);
     let (mut largest_ulp, mut largest_absolute, mut largest_relative) =
@@ -123,7 +123,7 @@ pub(super) fn count(a: &Numbers, b: &Numbers, axes: &Axes, ulps: u64) -> Compari
     }
 }
 
-/// The root mean square of the finite numbers, without overflow; 1 where it is zero.
+/// The root mean square of the finite numbers, without overflow; 1 if it would be zero.
 pub(super) fn root_mean_square(values: &[f64]) -> f64 {
     let finite = || values.iter().copied().filter(|x| x.is_finite());
     let largest = finite().fold(0.0f64, |largest, x| largest.max(x.abs()));
@@ -131,11 +131,11 @@ pub(super) fn root_mean_square(values: &[f64]) -> f64 {
         return 1.0;
     }
     let (count, sum) = finite().fold((0usize, 0.0), |(count, sum), x| (count + 1, sum + (x / largest) * (x / largest)));
-    // Where the largest is subnormal, quotients by the root would be infinite.
+    // If the largest is subnormal, quotients by the root would be infinite.
     (largest * (sum / count as f64).sqrt()).max(f64::MIN_POSITIVE)
 }
 
-/// |a − b|, and that divided by the larger of the two; infinite where one is not finite.
+/// |a − b|, and the same divided by the larger of the two; infinite if one is not finite.
 fn sizes(a: f64, b: f64) -> (f64, f64) {
     let (absolute, larger) = ((a - b).abs(), a.abs().max(b.abs()));
     match absolute.is_finite() && a.is_finite() && b.is_finite() {
@@ -145,7 +145,7 @@ fn sizes(a: f64, b: f64) -> (f64, f64) {
     }
 }
 
-/// The number at `place` among the real numbers of both arrays.
+/// The number at position `place` among the real numbers of both arrays.
 fn difference(a: &Numbers, b: &Numbers, axes: &Axes, place: usize) -> Difference {
     let (number, part) = (place / a.parts, place % a.parts);
     let (words, sites) = (axes.words(), axes.sites());

@@ -1,11 +1,11 @@
-//! What would make two arrays comparable whose shapes or types differ.
+//! How to make two arrays comparable whose shapes or types differ.
 
 use super::numbers::{Kind, Numbers};
 use super::wording::counted;
 use crate::Content;
 use crate::order::{Convention, Inner, Layout, SiteOrder};
 
-/// Of shapes: an order in which one is the other, an exchange of axes, or which axes differ.
+/// For shapes: an order in which one equals the other, an exchange of axes, or the axes that differ.
 pub(super) fn of_shapes(a: &[usize], b: &[usize]) -> String {
     if let Some(said) = order(a, b) {
         return said;
@@ -38,7 +38,7 @@ pub(super) fn of_shapes(a: &[usize], b: &[usize]) -> String {
     }
 }
 
-/// An order of another program in which one array has the shape of the other.
+/// An order of another program in which one array would have the shape of the other.
 fn order(a: &[usize], b: &[usize]) -> Option<String> {
     const ORDERS: [(SiteOrder, &str); 4] = [
         (SiteOrder::Lexicographic, ""),
@@ -84,7 +84,7 @@ fn differing_axes(a: &[usize], b: &[usize]) -> String {
     }
 }
 
-/// Of types: real and imaginary part as an axis of their own.
+/// For types: real and imaginary part as a separate axis.
 pub(super) fn of_types(a: &Numbers, b: &Numbers) -> Option<String> {
     let (name, reals, other) = match (a.parts, b.parts) {
         (2, 1) => ("B", b, a),

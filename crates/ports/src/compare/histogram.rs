@@ -1,4 +1,4 @@
-//! Where the numbers that differ lie.
+//! Where the numbers that differ are.
 
 use serde::Serialize;
 
@@ -7,11 +7,11 @@ pub struct Bin {
     /// The place: an index, a parity, a boundary, a range of ulps.
     pub at: String,
     pub differing: u64,
-    /// Real numbers there; of ulps, all that differ.
+    /// Real numbers there; for ulps, all that differ.
     pub of: u64,
 }
 
-/// The numbers that differ by one of their coordinates.
+/// The numbers that differ, by one of their coordinates.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Histogram {
     /// `spin`, `colour`, `direction`, … of the site; `part`; `s`; `parity`; `x`, `y`, `z`, `t`; `boundary`; `ulp`.
@@ -20,7 +20,7 @@ pub struct Histogram {
 }
 
 impl Histogram {
-    /// Whether all places have the same share of numbers that differ, to a tenth: then there is nothing to be seen.
+    /// Whether all places have the same share of numbers that differ, to a tenth: then the histogram shows nothing.
     pub(crate) fn is_flat(&self) -> bool {
         let shares = self.bins.iter().filter(|bin| bin.of > 0).map(|bin| bin.differing as f64 / bin.of as f64);
         let (least, most) = shares.fold((f64::INFINITY, 0.0f64), |(least, most), x| (least.min(x), most.max(x)));
@@ -30,9 +30,9 @@ impl Histogram {
 
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct SiteMap {
-    /// Real numbers of a site, at all s.
+    /// Real numbers per site, for all s.
     pub a_site: u64,
     pub differing: Vec<u32>,
-    /// The largest |a − b| at the site, divided by the root mean square of A's real numbers; infinite where one of the two is not finite.
+    /// The largest |a − b| at the site, divided by the root mean square of A's real numbers; infinite if one of the two is not finite.
     pub relative: Vec<f64>,
 }

@@ -1,5 +1,5 @@
-//! Two arrays compared: the first site, spin, colour and bit where they differ, how many do, where they lie, and what that tells ([`Cause`]).
-//! Numbers are compared as integers, and any NaN equals any NaN (`docs/arithmetic.md` §1).
+//! Comparison of two arrays: the first site, spin, colour and bit that differ, how many numbers differ, where they are, and the probable cause
+//! ([`Cause`]). Numbers are compared as integers, and any NaN equals any other NaN (`docs/arithmetic.md` §1).
 
 mod arrays;
 mod axes;

@@ -1,4 +1,4 @@
-//! What is compared: arrays of complex or real numbers, widened to f64, which changes no bit that counts.
+//! The numbers that are compared: arrays of complex or real numbers, widened to f64 without changing a relevant bit.
 
 use lanefield::io::npy::{ComplexArray, ComplexValues, Element, RawArray};
 use lanefield::reference::real::Real as _;
@@ -23,13 +23,13 @@ impl Kind {
     }
 }
 
-/// An array of numbers: complex or real ones of f32 or f64, or whole ones. All are kept as the f64 of the same value: the way there and back keeps their
-/// bits, but for those of NaN, of which any equals any.
+/// An array of numbers: complex or real ones in f32 or f64, or integers. All are stored as the f64 of the same value. The conversion there and back
+/// keeps their bits, except those of NaN, and any NaN equals any other.
 #[derive(Clone, Debug)]
 pub struct Numbers {
     /// Extents, the slowest axis first.
     pub(super) shape: Vec<usize>,
-    /// Real parts of a number: 2 of a complex one.
+    /// Reals per number: 2 for complex numbers.
     pub(super) parts: usize,
     pub(super) kind: Kind,
     pub(super) values: Vec<f64>,
@@ -44,7 +44,7 @@ impl Numbers {
         Self { shape, parts: 1, kind: Kind::F32, values: values.iter().map(|&x| f64::from(x)).collect() }
     }
 
-    /// The numbers of any array; `None` where a whole number is above 2^53.
+    /// The numbers of any array; `None` if an integer is above 2^53.
     pub fn of_raw(array: &RawArray) -> Option<Self> {
         let RawArray { element, shape, bytes } = array;
         let parts = if matches!(element, Element::ComplexF32 | Element::ComplexF64) { 2 } else { 1 };
@@ -96,13 +96,13 @@ pub(super) fn bits(x: f64, kind: Kind) -> u64 {
     }
 }
 
-/// Whether two numbers are the same bits, or both NaN.
+/// Whether two numbers have the same bits, or are both NaN.
 #[inline]
 pub(super) fn same(a: f64, b: f64) -> bool {
     a.same_bits(b)
 }
 
-/// Distance in units in the last place; `None` where one is NaN, and of whole numbers.
+/// Distance in units in the last place; `None` if one is NaN, and for integers.
 pub(super) fn ulps_between(a: f64, b: f64, kind: Kind) -> Option<u64> {
     let numbers = !a.is_nan() && !b.is_nan();
     match kind {
@@ -112,7 +112,7 @@ pub(super) fn ulps_between(a: f64, b: f64, kind: Kind) -> Option<u64> {
     }
 }
 
-/// The bits of a number as 16 hexadecimal digits, of f32 behind zeros. All NaNs are one.
+/// The bits of a number as 16 hexadecimal digits; those of f32 are padded with zeros. All NaNs have the same.
 pub(super) fn hex(x: f64, kind: Kind) -> String {
     let x = if x.is_nan() { f64::NAN } else { x };
     format!("{:016x}", bits(x, kind))

@@ -1,4 +1,4 @@
-//! What a comparison found, for people: the verdict, the first difference, the largest ones, where they lie, what may have caused them.
+//! The report of a comparison: the verdict, the first difference, the largest ones, where they are, and possible causes.
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ use crate::Content;
 
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Sixteen digits for f64, eight for f32, which stand behind eight zeros.
+        // Sixteen digits for f64; eight for f32, which follow eight zeros.
         let digits = |bits: &str, other: &str| match bits.starts_with("00000000") && other.starts_with("00000000") {
             true => bits[8..].to_owned(),
             false => bits.to_owned(),
@@ -24,7 +24,7 @@ impl fmt::Display for Difference {
         write!(f, "{}: A {} ({a}), B {} ({b}), ", self.place(), number(self.a), number(self.b))?;
         match self.ulp {
             Some(ulp) => write!(f, "{} ulp apart", grouped(ulp)),
-            None if self.a.is_nan() || self.b.is_nan() => f.write_str("one of them no number"),
+            None if self.a.is_nan() || self.b.is_nan() => f.write_str("one of them is NaN"),
             None => write!(f, "{} apart", grouped(self.absolute as u64)),
         }
     }
@@ -76,7 +76,7 @@ impl fmt::Display for Comparison {
             write!(f, "\n         ({})", cause.evidence)?;
         }
         if self.causes.is_empty() {
-            f.write_str("\nno pattern found that would tell the cause")?;
+            f.write_str("\nno pattern found that would show the cause")?;
             if self.hop.is_none() && self.holds == Content::Spinor && self.precision != Kind::Whole.name() {
                 f.write_str(": --config and --source let more be tried if B is a hop of Wilson fermions, and with --operator if A and B are solutions")?;
             }
@@ -85,7 +85,7 @@ impl fmt::Display for Comparison {
     }
 }
 
-/// Numbers that differ, and sites, of which fewer have no histograms: where a handful lie says nothing that they do not.
+/// With fewer numbers or sites that differ there are no histograms: the differences themselves say more.
 const FEW: u64 = 8;
 const FEW_SITES: u64 = 4;
 
@@ -134,7 +134,7 @@ impl Comparison {
         };
         found.push((format!("|A-B| {:.2e}", absolute.absolute), absolute.place()));
         found.push((format!("relative {:.2e}", relative.relative), relative.place()));
-        // Those of one place together.
+        // Combines those at the same place.
         let lines = found.chunk_by(|(_, place), (_, next)| place == next).map(|of_place| {
             let sizes: Vec<&str> = of_place.iter().map(|(size, _)| size.as_str()).collect();
             format!("{} at {}", sizes.join(", "), of_place[0].1)
@@ -145,17 +145,17 @@ impl Comparison {
     }
 }
 
-/// Whether a histogram shows where differences lie: not if they lie everywhere alike.
+/// Whether a histogram shows where differences are: not if they are everywhere alike.
 fn says_something(histogram: &Histogram) -> bool {
     match histogram.by {
         "ulp" => true,
-        // Touching a boundary means something only where nothing else differs.
+        // Touching a boundary is significant only if no other site differs.
         "boundary" => histogram.bins.iter().any(|bin| bin.differing == 0) && !histogram.is_flat(),
         _ => !histogram.is_flat(),
     }
 }
 
-/// "by spin   0: 12  1: 0", with the places that have none left out where there are many.
+/// "by spin   0: 12  1: 0"; if there are many places, those without differences are left out.
 fn line(histogram: &Histogram) -> String {
     const MOST: usize = 10;
     let all = histogram.bins.len() <= MOST;

@@ -1,4 +1,4 @@
-//! Numbers and things counted, for people.
+//! Formats numbers and counts.
 
 /// A share with two digits: "3.1%", "0.033%".
 pub(super) fn percent(part: u64, whole: u64) -> String {

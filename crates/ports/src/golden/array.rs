@@ -1,4 +1,4 @@
-//! Fields as arrays, with the axes of `docs/arithmetic.md` §18. A NaN is written as the one that NumPy makes, since any NaN equals any NaN.
+//! Fields as arrays, with the axes of `docs/arithmetic.md` §18. A NaN is written as NumPy's NaN, since any NaN equals any other.
 
 use lanefield::backend::HostField;
 use lanefield::in_precision;
@@ -9,7 +9,7 @@ use lanefield::reference::real::Real;
 
 use crate::Content;
 
-/// The axes of an array that holds these objects: those before the lattice's, if there are any, and those of a site. All are (T, Z, Y, X) between.
+/// The axes of an array with these objects: those before the lattice's, if there are any, then (T, Z, Y, X), then those of a site.
 pub fn axes_of(object: Object, extents: Extents) -> Vec<usize> {
     let [x, y, z, t] = extents.as_array();
     let before = match object {
@@ -45,7 +45,7 @@ pub(super) fn content_of(object: Object) -> Content {
     }
 }
 
-/// A field on the whole lattice, +0 on the sites that it does not have; half precision as the f32 that its fractions stand for.
+/// A field on the whole lattice, with +0 on sites that it does not have. Half precision is written as the f32 values of its fractions.
 pub fn field_array(field: &HostField) -> Result<RawArray, NpyError> {
     let shape = field.shape();
     let extents = shape.lattice.extents();
@@ -55,7 +55,7 @@ pub fn field_array(field: &HostField) -> Result<RawArray, NpyError> {
     })
 }
 
-/// The other way: the numbers of an array of these objects, in site order with all words of a site together.
+/// The reverse: the numbers of an array of these objects, in site order with all words of a site together.
 pub fn from_array(object: Object, extents: Extents, values: Vec<Complex<f64>>) -> Vec<Complex<f64>> {
     match object {
         Object::Spinors(count) if count > 1 => {
@@ -68,7 +68,7 @@ pub fn from_array(object: Object, extents: Extents, values: Vec<Complex<f64>>) -
     }
 }
 
-/// The same of numbers in site order.
+/// The same for numbers in site order.
 pub(super) fn in_site_order<R: Real>(
     object: Object,
     extents: Extents,
@@ -92,7 +92,7 @@ pub(super) fn complex<R: Real>(shape: &[usize], values: &[Complex<R>]) -> Result
     let numbers = values.iter().map(|z| Complex::new(number(z.re), number(z.im)));
     match R::BITS {
         64 => RawArray::complex(shape, &numbers.collect::<Vec<Complex<f64>>>()),
-        // Exact: that is what they were.
+        // Exact, since the numbers were of this type.
         _ => RawArray::complex(shape, &numbers.map(|z| Complex::new(z.re as f32, z.im as f32)).collect::<Vec<_>>()),
     }
 }
@@ -102,7 +102,7 @@ pub(super) fn reals(shape: &[usize], values: &[f64]) -> RawArray {
     RawArray::f64(shape, &numbers)
 }
 
-/// What a name of a file calls the objects of a field.
+/// The name of a field's objects in file names.
 pub(super) fn name_of(object: Object) -> String {
     match object {
         Object::Spinors(1) => "spinor".to_owned(),

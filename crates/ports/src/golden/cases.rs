@@ -1,4 +1,4 @@
-//! Calls of kernels: each on every set of sites, in every precision and with every format of links that it takes.
+//! Calls of kernels: each on every set of sites, in every precision and with every link format that it supports.
 
 use lanefield::kernel::{
     self, Access, Case, CaseOptions, FieldContents, FieldRole, Geometry, Kernel, KernelArgument, MatrixFacts, Shape,
@@ -13,12 +13,12 @@ use super::inputs::{doubled_path, form_name, input, raw_path};
 use super::manifest::CaseEntry;
 use super::setup::Setup;
 
-/// Components of a right-hand side, and of a site, in kernels of several right-hand sides.
+/// Components per right-hand side and site, in kernels with several right-hand sides.
 const RHS_PARTS: usize = 2;
 const PARTS_OF_RHS: usize = 6;
-/// Spinors a site, and extent of the fifth dimension, of matrices along s.
+/// Spinors per site, and extent of the fifth dimension, for matrices along s.
 const PARTS_ALONG_S: usize = 4;
-/// Spinors or colour vectors a site of kernels that take several.
+/// Spinors or colour vectors per site for kernels that support several.
 const PARTS: usize = 3;
 const LISTED: usize = 2;
 
@@ -30,13 +30,13 @@ pub(super) fn export(setup: &Setup<'_>, writer: &mut Writer) -> Result<(), Golde
     Ok(())
 }
 
-/// What all cases are about, in the same order.
+/// The shapes of all cases, in the same order.
 pub(super) fn shapes(setup: &Setup<'_>) -> Result<Vec<Shape>, GoldenError> {
     let cases = kernels(setup).flat_map(|(kernel, precision)| OneCase::all(kernel, precision));
     cases.map(|case| Ok(Case::shape_of(case.kernel, &case.options(setup)?))).collect()
 }
 
-/// The kernels that are asked for, in each precision that is.
+/// The requested kernels, in each requested precision.
 fn kernels(setup: &Setup<'_>) -> impl Iterator<Item = (&'static Kernel, Precision)> {
     let launched = setup.options.kernels.iter().filter(|kernel| kernel.is_launched());
     launched.flat_map(move |&kernel| {
@@ -58,7 +58,7 @@ fn sites(kernel: &Kernel) -> &'static [Sites] {
     }
 }
 
-/// The precisions from which is converted, the usual one first; of other kernels none.
+/// The precisions from which to convert, the usual one first; for other kernels, `None` alone.
 fn sources(kernel: &Kernel, precision: Precision) -> Vec<Option<Precision>> {
     let converts = kernel.fields().any(|role| role.holds == FieldContents::Converted);
     let mut others: Vec<Option<Precision>> = match converts {
@@ -191,7 +191,7 @@ impl OneCase {
         }
     }
 
-    /// Writes the inputs that no case before had.
+    /// Writes the inputs that no earlier case had.
     fn inputs(
         &self,
         setup: &Setup<'_>,
@@ -221,7 +221,7 @@ impl OneCase {
         Ok(())
     }
 
-    /// The file of a field that is read, on all sites whatever sites the kernel reads.
+    /// The file of a field that is read, on all sites, whatever sites the kernel reads.
     fn input(
         &self,
         setup: &Setup<'_>,

@@ -1,4 +1,4 @@
-//! Results of a port held against golden data: whatever is there is compared, and what is missing is named.
+//! Compares results of a port with golden data: all results that exist are compared, and missing ones are listed.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -19,9 +19,9 @@ use crate::compare::{Axes, CompareOptions, Comparison, Numbers, compare_numbers,
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct CheckOptions {
-    /// Numbers may differ by so many ulp; whole ones by nothing.
+    /// The largest accepted distance in ulp; integers must be equal.
     pub ulps: u64,
-    /// Whether the causes are looked for of every file that differs, not of the first one alone.
+    /// Whether to look for the causes of every file that differs, instead of the first one only.
     pub all: bool,
 }
 
@@ -30,15 +30,15 @@ pub struct Checked {
     pub groups: Vec<CheckedGroup>,
     /// The first file that differs, in the order of the manifest.
     pub first: Option<FirstDifference>,
-    /// The others, where all were asked for.
+    /// The others, if all were requested.
     pub others: Vec<FirstDifference>,
-    /// Arrays and records of the other directory that the golden data do not have: names that are misspelt, as a rule.
+    /// Arrays and records of the other directory that the golden data do not have; usually misspelt names.
     pub unknown: Vec<String>,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct CheckedGroup {
-    /// The kernel; of a stage `stages/` and its name.
+    /// The name of the kernel; for a stage, `stages/` and its name.
     pub name: String,
     pub compared: usize,
     pub differ: Vec<String>,
@@ -50,7 +50,7 @@ pub struct FirstDifference {
     /// Its path in both directories.
     pub file: String,
     pub what: String,
-    /// The comparison with the golden array A; none where the file holds another array, or none at all.
+    /// The comparison with the golden array A; `None` if the file has another kind of array, or none.
     pub comparison: Option<Box<Comparison>>,
 }
 
@@ -72,8 +72,8 @@ impl Checked {
     }
 }
 
-/// Compares the results in `other` with the golden data in `directory`, which are first held against their own manifest. A file of `other` has the path
-/// that it has among the golden data.
+/// Compares the results in `other` with the golden data in `directory`, after checking these against their own manifest. A file in `other` has the
+/// same path as in the golden data.
 pub fn check(directory: &Path, other: &Path, options: CheckOptions) -> Result<Checked, GoldenError> {
     let manifest = Manifest::read(directory)?;
     manifest.verify(directory)?;
@@ -114,7 +114,7 @@ pub fn check(directory: &Path, other: &Path, options: CheckOptions) -> Result<Ch
     }
 }
 
-/// All results, with the names of their groups: those of cases, then those of stages.
+/// All results, with the names of their groups: first those of cases, then those of stages.
 fn results(manifest: &Manifest) -> impl Iterator<Item = (String, &str)> {
     let of_cases = manifest.cases.iter().flat_map(|case| case.results().map(|file| (case.kernel.clone(), file)));
     let of_stages = manifest.stages.iter().flat_map(|stage| {
@@ -124,7 +124,7 @@ fn results(manifest: &Manifest) -> impl Iterator<Item = (String, &str)> {
     of_cases.chain(of_stages)
 }
 
-/// Arrays and records below a directory that golden data do not have, by their paths.
+/// Arrays and records below a directory that golden data do not have, by path.
 fn unknown(manifest: &Manifest, directory: &Path) -> Result<Vec<String>, GoldenError> {
     let (mut unknown, mut directories) = (Vec::new(), vec![directory.to_owned()]);
     while let Some(path) = directories.pop() {
@@ -145,7 +145,7 @@ fn unknown(manifest: &Manifest, directory: &Path) -> Result<Vec<String>, GoldenE
     Ok(unknown)
 }
 
-/// A manifest of the other directory, where there is one, must be of the same parameters.
+/// If the other directory has a manifest, it must have the same parameters.
 fn require_same_parameters(manifest: &Manifest, other: &Path) -> Result<(), GoldenError> {
     ensure!(other.is_dir(), GoldenError::NoDirectory { path: other.to_owned(), exists: other.exists() });
     if !other.join(MANIFEST).exists() {
@@ -175,13 +175,13 @@ enum Outcome {
 }
 
 impl Outcome {
-    /// Where there is no comparison of numbers.
+    /// An outcome without a comparison of numbers.
     fn other(what: String) -> Self {
         Self::Differs { what, comparison: None }
     }
 }
 
-/// Compares two files, the golden one first; `explain` looks for the causes, too.
+/// Compares two files, the golden one first; with `explain`, it also looks for the causes.
 fn one(
     [expected, found]: [&Path; 2],
     holds: Option<Content>,
@@ -226,15 +226,15 @@ fn one(
     })
 }
 
-/// A line of a record; null of one that is no JSON.
+/// A line of a record; null if it is not JSON.
 fn line_of_record(line: &str) -> Value {
     serde_json::from_str(line).unwrap_or_default()
 }
 
-/// What a line of a port's record may leave out (`docs/arithmetic.md` §18): the first right-hand side, and digests of the last line.
+/// Keys that a line of a port's record may leave out (`docs/arithmetic.md` §18): the first right-hand side, and the digests of the last line.
 const LEFT_OUT: [&str; 5] = ["rhs", "links", "source", "solution", "check"];
 
-/// Whether a line says nothing else than another one. Members that only `found` has are ignored.
+/// Whether a line agrees with another one. Keys that only `found` has are ignored.
 fn agrees(expected: &Value, found: &Value) -> bool {
     let Value::Object(members) = expected else { return expected == found };
     members.iter().all(|(name, value)| match found.get(name) {
@@ -244,7 +244,7 @@ fn agrees(expected: &Value, found: &Value) -> bool {
     })
 }
 
-/// Records are compared line by line, by what they say: not the header, which says what solve it is. A port's record may have fewer digests.
+/// Compares records line by line, by content, without the header, which identifies the solve. A port's record may have fewer digests.
 fn records(expected: &Path, found: &Path) -> Result<Outcome, GoldenError> {
     let read = |path: &Path| {
         let text = bounded::read_text(path);
@@ -256,12 +256,12 @@ fn records(expected: &Path, found: &Path) -> Result<Outcome, GoldenError> {
         let should = line_of_record(expected);
         let is_digest = |line: &Value| line.get("field").is_some();
         let same_place = |is: &Value| ["iteration", "rhs", "field"].iter().all(|name| is.get(name) == should.get(name));
-        // The digest of a field may not be there.
+        // The digest of a field may be missing.
         if is_digest(&should) && lines.peek().is_none_or(|(_, line)| !same_place(&line_of_record(line))) {
             continue;
         }
         match lines.next() {
-            None => return Ok(Outcome::other(format!("it ends where it should say {expected}"))),
+            None => return Ok(Outcome::other(format!("it ends where this line is expected: {expected}"))),
             Some((number, line)) if !agrees(&should, &line_of_record(line)) => {
                 return Ok(Outcome::other(format!("line {number} says {line} instead of {expected}")));
             }

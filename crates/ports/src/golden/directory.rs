@@ -1,4 +1,4 @@
-//! The directory of golden data on its way, and what is written to it.
+//! The directory of golden data while it is created, and the files written to it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,11 +17,11 @@ pub struct Exported {
     pub cases: usize,
     pub stages: usize,
     pub files: usize,
-    /// Bytes of all files, the manifest among them.
+    /// Bytes of all files, including the manifest.
     pub bytes: u64,
 }
 
-/// Writes files below a directory, and remembers what they are.
+/// Writes files below a directory, and records their entries.
 pub(super) struct Writer {
     directory: NewDirectory,
     files: BTreeMap<String, FileEntry>,
@@ -55,7 +55,7 @@ impl Writer {
         Ok(place)
     }
 
-    /// Writes an array whose shape says what it holds.
+    /// Writes an array whose shape determines its content.
     pub fn array(&mut self, path: &str, array: &RawArray) -> Result<(), GoldenError> {
         self.array_of(path, Content::of_shape(&array.shape), array)
     }

@@ -1,4 +1,4 @@
-//! What can be wrong with golden data, and how it is said. Messages are fragments.
+//! Errors of golden data. Messages are fragments.
 
 use std::io;
 use std::path::PathBuf;
@@ -25,7 +25,7 @@ pub enum GoldenError {
     NotGolden { path: PathBuf, why: String },
     #[error("the golden data {} are damaged: {file} {what}; export them again", .path.display())]
     Damaged { path: PathBuf, file: String, what: String },
-    #[error("{} is of another {what}, {theirs} instead of {ours}: export it with the same", .path.display())]
+    #[error("{} has another {what}, {theirs} instead of {ours}: export both with the same", .path.display())]
     OtherParameters { path: PathBuf, what: &'static str, theirs: String, ours: String },
     #[error("{} is {}: expected the directory with the results of a port", .path.display(), if *.exists { "no directory" } else { "not there" })]
     NoDirectory { path: PathBuf, exists: bool },
@@ -34,15 +34,15 @@ pub enum GoldenError {
         .other.display(), .path.display(), .found.as_ref().map_or_else(String::new, |found| format!(", and not as {found}"))
     )]
     NothingInCommon { path: PathBuf, other: PathBuf, example: String, found: Option<String> },
-    #[error("golden data have links of 12 and 8 reals, too: {0}")]
+    #[error("golden data include links with reconstruct 12 and 8: {0}")]
     Boundary(LinkError),
-    #[error("cannot make the case {case}: {source}")]
+    #[error("cannot compute the case {case}: {source}")]
     Case { case: String, source: Box<BackendError> },
-    #[error("cannot make the stage {stage}: {source}")]
+    #[error("cannot compute the stage {stage}: {source}")]
     Stage { stage: &'static str, source: Box<BackendError> },
     #[error("stopped before {before}; nothing is written")]
     Stopped { before: String },
-    #[error("cannot make the stage cg: {0}")]
+    #[error("cannot compute the stage cg: {0}")]
     Solve(#[from] Box<SolveError>),
     #[error(transparent)]
     Record(#[from] RecordError),

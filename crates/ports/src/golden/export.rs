@@ -1,4 +1,4 @@
-//! Golden data written, all of them or none.
+//! Writes golden data, all of them or none.
 
 use std::path::Path;
 
@@ -11,18 +11,18 @@ use super::manifest::Parameters;
 use super::setup::{GoldenOptions, Setup};
 use super::{array, cases, stages};
 
-/// The calls of kernels of an [`export`], in its order: what a device will build can be known of them, and built side by side before.
+/// The calls of kernels of an [`export`], in order, so that the programs that a device will need can be built in parallel before.
 pub fn calls(backend: &AnyBackend, options: &GoldenOptions) -> Result<Vec<Shape>, GoldenError> {
     cases::shapes(&Setup::new(backend, options, &|_| true)?)
 }
 
-/// Refuses a directory to which [`export`] could not write, before anything is computed.
+/// Checks, before anything is computed, that [`export`] will be able to write to this directory.
 pub fn require_place(directory: &Path, replace: bool) -> Result<(), GoldenError> {
     Writer::new(directory, replace).map(drop)
 }
 
-/// Writes golden data to the directory `directory`, all of them or none: they are made beside it first. `replace` allows to replace a directory that
-/// holds golden data. `tell` is told what is being made, and says whether to go on.
+/// Writes golden data to `directory`, all of them or none: they are created in a temporary directory next to it. With `replace`, a directory with
+/// golden data may be replaced. `tell` is called with what is created next, and returns whether to continue.
 pub fn export(
     backend: &AnyBackend,
     options: &GoldenOptions,

@@ -11,7 +11,7 @@ use super::directory::Writer;
 use super::error::GoldenError;
 use super::setup::Setup;
 
-/// A field of the test data on all sites, by its number: the file is written where there is none yet.
+/// A field of the test data on all sites, by number. Its file is written if it does not exist yet.
 pub(super) fn input(
     setup: &Setup<'_>,
     writer: &mut Writer,
@@ -31,7 +31,7 @@ pub(super) fn input(
     Ok(path)
 }
 
-/// What names of files call a form of a matrix along s.
+/// The name of a form of a matrix along s in file names.
 pub(super) fn form_name(form: MatrixForm) -> &'static str {
     match form {
         MatrixForm::Tridiagonal => "tridiagonal",

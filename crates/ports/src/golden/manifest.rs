@@ -1,4 +1,5 @@
-//! The manifest of golden data, `manifest.json`, and the list of cases for programs that read no JSON, `cases.tsv`: both from the same structures.
+//! The manifest of golden data, `manifest.json`, and the list of cases for programs that do not read JSON, `cases.tsv`. Both come from the same
+//! structures.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -24,16 +25,16 @@ const VERSION: u64 = 1;
 pub struct Manifest {
     format: String,
     version: u64,
-    /// What all is a function of.
+    /// Everything on which the data depend.
     #[serde(flatten)]
     pub parameters: Parameters,
     pub cases: Vec<CaseEntry>,
     pub stages: Vec<StageEntry>,
-    /// Every file by its path, but the manifest.
+    /// Every file except the manifest, by path.
     pub files: BTreeMap<String, FileEntry>,
 }
 
-/// What golden data are a function of, beside the kernels that were asked for.
+/// Everything on which golden data depend, except the set of requested kernels.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Parameters {
     /// X.Y.Z.T.
@@ -54,44 +55,44 @@ pub struct CaseEntry {
     /// The section of `docs/arithmetic.md`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub definition: Option<String>,
-    /// f32, f64 or half, of the target.
+    /// Precision of the target: f32, f64 or half.
     pub precision: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reconstruct: Option<usize>,
-    /// Sites of the target: full, even, odd.
+    /// Sites of the target: full, even or odd.
     pub sites: String,
-    /// Boundary phases, where links are read.
+    /// Boundary phases, if links are read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub boundary: Option<String>,
-    /// The order of the legs, where it matters.
+    /// The leg order, if it matters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub legs: Option<String>,
-    /// Spinors or colour vectors a site of the target, where there are several.
+    /// Spinors or colour vectors per site of the target, if there are several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parts: Option<usize>,
-    /// Extent of the fifth dimension, of matrices along s.
+    /// Extent of the fifth dimension, for matrices along s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ls: Option<usize>,
-    /// Components of a right-hand side, where that matters.
+    /// Components per right-hand side, if that matters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rhs_parts: Option<usize>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub direction: Option<String>,
-    /// Fields that are read; several of a list.
+    /// Fields that are read; several for a list.
     #[serde(rename = "in", default, skip_serializing_if = "BTreeMap::is_empty")]
     pub inputs: BTreeMap<String, Vec<String>>,
     /// Coefficients of a matrix along s.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub matrix: BTreeMap<String, String>,
-    /// The 16 hex digits of a scalar; of a complex one of both parts.
+    /// The 16 hex digits of a scalar; those of both parts for a complex one.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub scalar: BTreeMap<String, Vec<String>>,
-    /// The same of scalars of right-hand sides.
+    /// The same for scalars of each right-hand side.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub scalars: BTreeMap<String, Vec<String>>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub indices: BTreeMap<String, Vec<usize>>,
-    /// What a field that is updated held before.
+    /// The contents of an updated field before the call.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub before: BTreeMap<String, String>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -148,7 +149,7 @@ pub struct StageEntry {
     /// The section of `docs/arithmetic.md`.
     pub definition: String,
     pub about: String,
-    /// The numbers that they depend on, beside the parameters of all.
+    /// The values on which they depend, in addition to the parameters of all.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub parameters: BTreeMap<String, String>,
     pub files: Vec<String>,
@@ -156,13 +157,13 @@ pub struct StageEntry {
 
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct FileEntry {
-    /// The type of its elements, as NumPy writes it; none of one that is no array.
+    /// The type of its elements in NumPy's notation; `None` if it is not an array.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dtype: Option<String>,
     /// Its axes, the slowest first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shape: Option<Vec<usize>>,
-    /// What it holds, which says what its axes are.
+    /// Its content, which determines the meaning of its axes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub holds: Option<Content>,
     pub sha256: String,
@@ -202,7 +203,7 @@ impl Manifest {
         }
         let manifest: Self =
             serde_json::from_value(value).map_err(|error| not_golden(format!("{MANIFEST}: {error}")))?;
-        // A path that leads out of the directory is none of its files.
+        // A path that leads out of the directory is not one of its files.
         let leads_out = |path: &&String| {
             let mut parts = Path::new(path).components();
             !parts.all(|part| matches!(part, std::path::Component::Normal(_)))
@@ -211,12 +212,12 @@ impl Manifest {
         let listed = listed.chain(manifest.stages.iter().flat_map(|stage| stage.files.iter().map(String::as_str)));
         let unknown = listed.map(str::to_owned).find(|path| !manifest.files.contains_key(path));
         match manifest.files.keys().find(leads_out).cloned().or(unknown) {
-            Some(path) => Err(not_golden(format!("{MANIFEST} names {path}, which is none of its files"))),
+            Some(path) => Err(not_golden(format!("{MANIFEST} names {path}, which is not one of its files"))),
             None => Ok(manifest),
         }
     }
 
-    /// Refuses files that are not what the manifest says.
+    /// Checks that the files are those of the manifest.
     pub fn verify(&self, directory: &Path) -> Result<(), GoldenError> {
         for (file, entry) in &self.files {
             let damaged = |what: String| {
@@ -227,7 +228,7 @@ impl Manifest {
             let read = if path.is_file() { fs::read(path) } else { bounded::read(&path) };
             match read {
                 Ok(bytes) if sha256(&bytes) == entry.sha256 => {}
-                Ok(_) => return damaged("has not the SHA-256 of its manifest".to_owned()),
+                Ok(_) => return damaged("does not have the SHA-256 of the manifest".to_owned()),
                 Err(error) => return damaged(format!("cannot be read: {error}")),
             }
         }

@@ -1,6 +1,6 @@
-//! Golden data: inputs, intermediates and results of every kernel as files, with a manifest; and their comparison with those of a port. The format of the
-//! directory is described in `docs/golden.md`. Everything in it is a function of what was asked for ([`GoldenOptions`]): no backend, lane width or number
-//! of threads changes a byte.
+//! Golden data: inputs, intermediates and results of every kernel as files, with a manifest; and their comparison with those of a port.
+//! `docs/golden.md` describes the format of the directory. Its contents depend only on the options ([`GoldenOptions`]): no backend, lane width or
+//! number of threads changes a byte.
 
 mod array;
 mod cases;

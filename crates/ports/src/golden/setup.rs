@@ -1,4 +1,4 @@
-//! What golden data are to hold, and what all parts of an export share.
+//! The options of golden data, and what all parts of an export share.
 
 use lanefield::dynamic::AnyBackend;
 use lanefield::kernel::{Kernel, TestData};
@@ -8,20 +8,20 @@ use super::error::GoldenError;
 
 #[derive(Clone, Debug)]
 pub struct GoldenOptions {
-    /// The kernels; those that are only parts of sums are left out.
+    /// The kernels, without those that are only parts of sums.
     pub kernels: Vec<&'static Kernel>,
-    /// The lattice, of even extents.
+    /// The lattice, with even extents.
     pub extents: Extents,
     pub seed: u64,
     pub precisions: Vec<Precision>,
     pub boundary: BoundaryPhases,
     pub legs: LegOrder,
-    /// The lanes in which the backend computes; no byte depends on them.
+    /// The lane width with which the backend computes; no byte depends on it.
     pub lanes: LaneChoice,
 }
 
 impl GoldenOptions {
-    /// The lattice that is taken where none is named: every extent another one, and two in a row of the least.
+    /// The default lattice: every extent is different, and the smallest has two sites.
     pub const LATTICE: [usize; 4] = [4, 6, 2, 8];
     pub const SEED: u64 = 1;
 }
@@ -35,7 +35,7 @@ pub(super) struct Setup<'a> {
 }
 
 impl<'a> Setup<'a> {
-    /// A lattice that does not fit is refused before anything is made of it.
+    /// Fails for an unsuitable lattice before anything is computed.
     pub fn new(
         backend: &'a AnyBackend,
         options: &'a GoldenOptions,
@@ -53,7 +53,7 @@ impl<'a> Setup<'a> {
         if (self.tell)(what) { Ok(()) } else { Err(GoldenError::Stopped { before: what.to_owned() }) }
     }
 
-    /// The lattice of fields of a precision, in the lanes asked for.
+    /// The lattice for fields of a precision, with the requested lanes.
     pub fn lattice(&self, precision: Precision) -> Result<Lattice, GoldenError> {
         self.lattice_of(precision.scalar())
     }
@@ -63,7 +63,7 @@ impl<'a> Setup<'a> {
         Ok(Lattice::new(self.options.extents, scalar, options)?)
     }
 
-    /// The lattice of a field that is made of one in another precision: lanes that hold the same sites in both.
+    /// The lattice for a field that is converted from another precision: lanes that hold the same sites in both.
     pub(crate) fn lattice_from(&self, precision: Precision, from: Precision) -> Result<Lattice, GoldenError> {
         let lattice = self.lattice(precision)?;
         if lattice.in_scalar(from.scalar()).is_ok() {
@@ -76,7 +76,7 @@ impl<'a> Setup<'a> {
         self.options.precisions.contains(&precision)
     }
 
-    /// Those of some precisions that are asked for.
+    /// The requested ones among some precisions.
     pub fn of(&self, precisions: &'static [Precision]) -> impl Iterator<Item = Precision> {
         precisions.iter().copied().filter(|&precision| self.takes(precision))
     }

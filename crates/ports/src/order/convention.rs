@@ -1,4 +1,4 @@
-//! How a program lays out a field: the order of its sites, the basis of spins, the order within a spinor.
+//! The layout of a program's fields: the order of sites, the spin basis, the order within a spinor.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,15 +6,15 @@ use super::gamma::GammaBasis;
 use crate::words::words;
 
 words! {
-    /// In which order the sites of a field, and the links of a site, lie in memory.
+    /// The order in memory of the sites of a field, and of the links of a site.
     #[derive(Default)]
     SiteOrder, "order of sites" {
-        /// x fastest, then y, z, t; the links of a site together. Ours, and Grid's in files.
+        /// x fastest, then y, z, t; the links of a site together. Ours, and that of Grid's files.
         #[default]
         Lexicographic = "lexicographic",
-        /// First all sites with x + y + z + t even, then all others, each with x fastest; the links of a site together.
+        /// First all sites with x + y + z + t even, then all odd ones, each with x fastest; the links of a site together.
         EvenOdd = "even-odd",
-        /// The same with the odd sites before the even ones.
+        /// The same with odd sites before even ones.
         OddEven = "odd-even",
         /// MILC's `node_index` on one node, and QUDA's `QUDA_MILC_GAUGE_ORDER`: sites as [`SiteOrder::EvenOdd`]; the links of a site together.
         Milc = "milc",
@@ -33,14 +33,14 @@ impl SiteOrder {
         !matches!(self, Self::Lexicographic | Self::Gpt)
     }
 
-    /// Whether links have a field for each direction.
+    /// Whether links have a separate field for each direction.
     pub const fn has_direction_slowest(self) -> bool {
         matches!(self, Self::Qdp | Self::Quda | Self::Gpt)
     }
 }
 
 words! {
-    /// In which order the twelve numbers of a spinor lie.
+    /// The order of the twelve numbers of a spinor.
     #[derive(Default)]
     Inner, "order within a spinor" {
         /// Number 3 · spin + colour: ours, Grid's, QDP++'s, MILC's, and QUDA's `QUDA_DIRAC_ORDER`.
@@ -51,7 +51,7 @@ words! {
     }
 }
 
-/// How a program lays out a field. The default is ours.
+/// The layout of a program's fields. The default is ours.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 pub struct Convention {
     pub order: SiteOrder,

@@ -1,4 +1,4 @@
-//! Arrays from the order and basis of another program to ours, and back.
+//! Converts arrays from the order and basis of another program to ours, and back.
 
 use lanefield::io::npy::{ComplexArray, ComplexValues, Precision};
 use num_complex::Complex;
@@ -9,7 +9,7 @@ use super::gamma::{GammaBasis, SpinMatrix};
 use super::layout::{Layout, Places, spin_strides};
 use crate::Content;
 
-/// What an array in some order holds, as far as its numbers tell: a site's lie together in all orders.
+/// The content of an array in some order, as far as its numbers tell: the numbers of a site are together in all orders.
 fn content_of(array: &ComplexArray) -> Content {
     const NUMBERS: usize = 1 << 10;
     let reals: Vec<f64> = match &array.values {
@@ -19,12 +19,14 @@ fn content_of(array: &ComplexArray) -> Content {
     Content::of_complex(&array.shape, &reals)
 }
 
-/// An array of another program in our order and basis. Its shape may be that of the order, `(2, T, Z, Y, X/2, …)` and for links with the
-/// direction slowest `(4, 2, T, Z, Y, X/2, 3, 3)`, or `(T, Z, Y, X, …)` with numbers that lie otherwise than it says, but for such links. The result has
-/// our shape: `(T, Z, Y, X, …)`, five-dimensional fermions `(Ls, T, Z, Y, X, 4, 3)`.
+/// Converts an array of another program to our order and basis.
 ///
-/// Orders move numbers and change no bit. Of the bases, `chiral` differs from ours by an exchange of spins and signs; the others by sums of two
-/// spins times 1/√2: the sum and the product are each rounded in f64, and the result once to the precision of the array.
+/// Its shape may be that of its order: `(2, T, Z, Y, X/2, …)`, or `(4, 2, T, Z, Y, X/2, 3, 3)` for links with the direction slowest. Other fields
+/// may also have the shape `(T, Z, Y, X, …)`, although their numbers are in the order. The result has our shape: `(T, Z, Y, X, …)`, or `(Ls, T, Z,
+/// Y, X, 4, 3)` for five-dimensional fermions.
+///
+/// Orders move numbers and change no bit. The basis `chiral` differs from ours by an exchange of spins and by signs. The others differ by sums of
+/// two spins times 1/√2: the sum and the product are each rounded in f64, and the result once to the precision of the array.
 pub fn to_ours(array: ComplexArray, from: Convention) -> Result<ComplexArray, OrderError> {
     if from == Convention::OURS {
         return Ok(array);
@@ -37,7 +39,7 @@ pub fn to_ours(array: ComplexArray, from: Convention) -> Result<ComplexArray, Or
     change_basis(array, from.gamma, |basis| basis.to_ours())
 }
 
-/// An array of ours in the order and basis of another program, with the shape that fields have there: the inverse of [`to_ours`].
+/// Converts an array of ours to the order and basis of another program, with the shape that fields have there: the inverse of [`to_ours`].
 pub fn from_ours(array: ComplexArray, to: Convention) -> Result<ComplexArray, OrderError> {
     if to == Convention::OURS {
         return Ok(array);
@@ -50,7 +52,7 @@ pub fn from_ours(array: ComplexArray, to: Convention) -> Result<ComplexArray, Or
     Ok(ComplexArray { shape: layout.their_shape(), values })
 }
 
-/// The numbers of an array in another order, each from where `source` says.
+/// The numbers of an array in another order, each from the position `source`.
 fn moved(values: &ComplexValues, places: &Places, source: fn(&Places, usize) -> usize) -> ComplexValues {
     let sources = (0..places.count()).map(|k| source(places, k));
     match values {

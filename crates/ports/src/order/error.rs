@@ -1,4 +1,4 @@
-//! Why an array cannot be converted.
+//! Errors of the conversion of arrays.
 
 use thiserror::Error;
 

@@ -1,5 +1,5 @@
-//! The bases of spins, by their γ matrices and by the matrix that leads from each to ours. Definitions and matrices as in the comments of QUDA's
-//! `enum_quda.h`, in 2×2 blocks with the Pauli matrices σ1, σ2, σ3; the tests check one against the other.
+//! Spin bases, with their γ matrices and the matrix that converts each to ours. Definitions and matrices follow the comments of QUDA's
+//! `enum_quda.h`, in 2×2 blocks with the Pauli matrices σ1, σ2, σ3; tests check one against the other.
 
 use num_complex::Complex;
 
@@ -8,7 +8,8 @@ use crate::words::words;
 words! {
     #[derive(Default)]
     GammaBasis, "basis of spins" {
-        /// Of DeGrand and Rossi: γk = ((0, iσ)(−iσ, 0)), for y with −i and i; γt = ((0, 1)(1, 0)); γ5 = ((1, 0)(0, −1)). Ours, Grid's, QDP++'s and Chroma's.
+        /// The basis of DeGrand and Rossi: γk = ((0, iσ)(−iσ, 0)), for y with −i and i; γt = ((0, 1)(1, 0)); γ5 = ((1, 0)(0, −1)). Ours, Grid's,
+        /// QDP++'s and Chroma's.
         #[default]
         DegrandRossi = "degrand-rossi",
         /// `QUDA_CHIRAL_GAMMA_BASIS`: γk = ((0, −iσ)(iσ, 0)), γt = ((0, −1)(−1, 0)), γ5 = ((−1, 0)(0, 1)).
@@ -20,11 +21,11 @@ words! {
     }
 }
 
-/// A 4×4 matrix of which each row has one element, given by its column and n where it is iⁿ.
+/// A 4×4 matrix with one nonzero element per row, given by its column and the n of its value iⁿ.
 type Rows = [(usize, u8); 4];
 
 impl GammaBasis {
-    /// γx, γy, γz, γt and γ5: the element of each row, by its column and n where it is iⁿ.
+    /// γx, γy, γz, γt and γ5: the element of each row, by its column and the n of its value iⁿ.
     const fn rows(self) -> [Rows; 5] {
         match self {
             Self::DegrandRossi => [
@@ -89,7 +90,7 @@ impl GammaBasis {
     }
 }
 
-/// A real orthogonal matrix of spins with the elements 0 and ±1, or 0 and ±1/√2.
+/// A real orthogonal spin matrix with elements 0 and ±1, or 0 and ±1/√2.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SpinMatrix {
     rows: [[i8; 4]; 4],
@@ -108,7 +109,7 @@ impl SpinMatrix {
         Self { rows, halved: self.halved }
     }
 
-    /// Whether it moves spins and changes signs, so that no bit is lost.
+    /// Whether it only moves spins and changes signs, so that no bit is lost.
     pub(crate) const fn is_exact(&self) -> bool {
         !self.halved
     }
@@ -123,13 +124,13 @@ impl SpinMatrix {
         self.rows.map(|row| {
             let terms = row.iter().zip(spins).filter(|(sign, _)| **sign != 0);
             let terms = terms.map(|(sign, z)| if *sign < 0 { -z } else { z });
-            // Not a sum that starts at +0, which would lose −0.
+            // A sum that starts at +0 would lose −0.
             let sum = terms.reduce(|sum, z| sum + z).unwrap_or_default();
             if self.halved { sum * std::f64::consts::FRAC_1_SQRT_2 } else { sum }
         })
     }
 
-    /// Applies it to the spins of every number of a list, which lie `stride` numbers apart.
+    /// Applies it to the spins of every number in a list; spins are `stride` numbers apart.
     pub(super) fn apply(&self, numbers: &mut [Complex<f64>], stride: usize) {
         for block in numbers.chunks_exact_mut(4 * stride) {
             for k in 0..stride {

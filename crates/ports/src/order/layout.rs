@@ -1,4 +1,4 @@
-//! Where each number of an array in our order lies in the memory of another program, and what shapes arrays have there.
+//! The position of each number of an array in our order within the memory of another program, and the shapes of its arrays.
 
 use super::convention::{Convention, Inner, SiteOrder};
 use super::error::OrderError;
@@ -8,14 +8,14 @@ use crate::Content;
 use lanefield::prelude::*;
 use lanefield::reference::ensure;
 
-/// The place of each site, which are numbered with x fastest, among the sites in another order.
+/// The position of each site (numbered with x fastest) in another order.
 pub(crate) fn site_places(extents: Extents, order: SiteOrder) -> Vec<usize> {
     let volume = extents.volume();
     if !order.has_parities() {
         return (0..volume).collect();
     }
     let first = if order == SiteOrder::OddEven { Parity::Odd } else { Parity::Even };
-    // 0 for those that come first.
+    // 0 for the parity that comes first.
     let parity = |site: usize| usize::from(Parity::of(extents.coordinate(site)) != first);
     let mut next = [0, (0..volume).filter(|&site| parity(site) == 0).count()];
     let place = |site: usize| {
@@ -26,7 +26,7 @@ pub(crate) fn site_places(extents: Extents, order: SiteOrder) -> Vec<usize> {
     (0..volume).map(place).collect()
 }
 
-/// The strides of the spin axes of an array in our order, in numbers; `None` where it has no spins.
+/// The strides of the spin axes of an array in our order, in numbers; `None` if it has no spins.
 pub(super) fn spin_strides(shape: &[usize]) -> Option<Vec<usize>> {
     match shape {
         [.., 4, 4, 3, 3] if shape.len() == 8 => Some(vec![36, 9]),
@@ -35,28 +35,30 @@ pub(super) fn spin_strides(shape: &[usize]) -> Option<Vec<usize>> {
     }
 }
 
-/// A field of another program: its extents and what a site has, and how its axes lie.
+/// A field of another program: its extents, the contents of a site, and the order of its axes.
 #[derive(Debug)]
 pub(crate) struct Layout {
     convention: Convention,
     extents: Extents,
     /// Sites of the fifth dimension, whose axis is the slowest.
     ls: Option<usize>,
-    /// Links in one field a direction: how many directions there are.
+    /// For links in one field per direction: the number of directions.
     directions: Option<usize>,
     /// The axes of a site in our order.
     site: Vec<usize>,
 }
 
 impl Layout {
-    /// The layout of an array of another program, whose shape is that of its order, or ours. `content` tells spinors of legs from five dimensions.
+    /// The layout of an array of another program, whose shape is that of its order, or ours. `content` distinguishes spinors of legs from five
+    /// dimensions.
     pub fn of(shape: &[usize], content: Content, convention: Convention) -> Result<Self, OrderError> {
         let Convention { order, gamma, inner } = convention;
         if order != SiteOrder::Lexicographic {
             require_shape(shape, order)?;
         }
         let fail = |reason: &str| OrderError::Shape { order, shape: shape.to_owned(), reason: reason.to_owned() };
-        // Spinors, with their last two axes in our order. With four axes they follow those of a lattice: (T, Z, Y, 4, 3) is one of colour vectors.
+        // Spinors, with their last two axes in our order. Before these are the four axes of a lattice: (T, Z, Y, 4, 3) is an array of colour
+        // vectors.
         let (axes, is_spinor) = match (shape, inner) {
             ([2, .., 8, 4, 3], _) if shape.len() == 8 && order.has_parities() => (shape, false),
             _ if content == Content::Legs => (shape, false),
@@ -85,7 +87,7 @@ impl Layout {
         ensure!(inner != Inner::ColourSpin, no_spins("order", ", and only of spinors colour-spin has a meaning"));
         ensure!(gamma == GammaBasis::DegrandRossi || is_propagator, no_spins("basis", ""));
         if order.has_direction_slowest() && !is_propagator {
-            // Links, the direction slowest.
+            // Links with the direction slowest.
             let (directions, lattice) = match shape {
                 [4, lattice @ .., 3, 3] if lattice.len() == 4 => (Some(4), (false, lattice)),
                 [n @ (4 | 8), 2, lattice @ .., 3, 3] if lattice.len() == 4 => (Some(*n), (true, lattice)),
@@ -166,7 +168,7 @@ impl Layout {
     }
 }
 
-/// The way from numbers in our order to their places in the memory of another program, and back.
+/// The map from numbers in our order to their positions in the memory of another program, and back.
 pub(crate) struct Places {
     sites: Vec<usize>,
     numbers: Vec<usize>,

@@ -1,16 +1,16 @@
-//! Shapes that fields have in one order alone: an axis of parities, or the direction of links before the lattice. What has them is no field of another
-//! order, and would be scrambled if it was read as one.
+//! Shapes that fields have in only one order: an axis of parities, or the direction of links before the lattice. An array with such a shape would
+//! be scrambled if it was read in another order.
 
 use super::convention::SiteOrder;
 use super::error::OrderError;
 
-/// Whether the first axis is that of parities: `(2, T, Z, Y, X/2, …)`, with what fields hold after it and nothing that makes sense without it. Of
-/// `(2, T, Z, Y, X, 4, 3)` that would be five dimensions with Ls = 2.
+/// Whether the first axis is that of parities: `(2, T, Z, Y, X/2, …)`, with the axes of a field after it. `(2, T, Z, Y, X, 4, 3)` counts too,
+/// although it could have five dimensions with Ls = 2.
 fn has_parities(shape: &[usize]) -> bool {
     match shape {
         // Five dimensions.
         [_, 2, _, _, _, _, 4, 3] | [_, 2, _, _, _, _, 3, 4] => true,
-        // Links of a lattice with T = 2, or such.
+        // Links of a lattice with T = 2, or similar.
         [2, _, _, _, 4 | 6 | 8, 3, 3] => false,
         [2, _, _, _, _, site @ ..] => {
             matches!(site, [4, 3] | [3, 4] | [3, 3] | [8, 4, 3] | [4 | 6 | 8, 3, 3] | [4, 4, 3, 3])
@@ -22,20 +22,22 @@ fn has_parities(shape: &[usize]) -> bool {
 /// Whether the directions of links come first: `(4, T, Z, Y, X, 3, 3)`, or with parities `(4, 2, T, Z, Y, X/2, 3, 3)`.
 fn has_direction_first(shape: &[usize]) -> bool {
     match *shape {
-        // With X = 4 these may be links of a lattice with T = 4, but that the other reading has the same extent in all of space, and this has not.
+        // These may be links of a lattice with T = 4. They count only if their spatial extents are then equal, and those of the other reading are
+        // not.
         [4, t, z, y, x, 3, 3] => !matches!(x, 4 | 6 | 8) || (z == y && y == x && t != z),
         [4 | 8, 2, _, _, _, _, 3, 3] => true,
         _ => false,
     }
 }
 
-/// Whether the links of a site are together where that cannot be read otherwise: `(T, Z, Y, X, 4, 3, 3)`, with parities `(2, T, Z, Y, X/2, 4, 3, 3)`.
+/// Whether the links of a site are together, in shapes that cannot be read otherwise: `(T, Z, Y, X, 4, 3, 3)`, with parities `(2, T, Z, Y, X/2, 4,
+/// 3, 3)`.
 fn has_links_together(shape: &[usize]) -> bool {
     matches!(shape, [2, _, _, _, _, 4 | 8, 3, 3]) || matches!(shape, [t, _, _, _, 4 | 8, 3, 3] if *t != 4)
 }
 
-/// Refuses a shape that fields of another order have: an axis of parities where the order has none, links whose direction comes first where it does not.
-/// [`super::to_ours`] asks for that, but of lexicographic order, which may have been named by nobody.
+/// Rejects a shape that belongs to another order: an axis of parities if the order has none, or the direction of links first if the order does not
+/// have it there. [`super::to_ours`] checks this, except for lexicographic order, which may not have been chosen explicitly.
 pub fn require_shape(shape: &[usize], order: SiteOrder) -> Result<(), OrderError> {
     let is_propagator = matches!(shape, [_, _, _, _, 4, 4, 3, 3]);
     let named = order != SiteOrder::Lexicographic;

@@ -1,4 +1,4 @@
-//! A system M x = b, and those near it that an array may solve in its place.
+//! A system M x = b, and similar systems that an array may solve instead.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ pub struct Equation<'a> {
 }
 
 impl Equation<'_> {
-    /// From staggered phases in the order t, x, y, z, as MILC has them, to ours, x, y, z, t, of a field in site order.
+    /// Converts a field in site order from staggered phases in the order t, x, y, z, as in MILC, to ours, x, y, z, t.
     fn change_phases(&self, numbers: &mut [Complex<f64>]) {
         let extents = self.configuration.extents();
         let words = numbers.len() / extents.volume();
@@ -43,7 +43,7 @@ impl Equation<'_> {
         }
     }
 
-    /// Whether an array is a propagator, of which a column is tried.
+    /// Whether an array is a propagator, of which one column is tried.
     pub(super) fn is_propagator(&self, array: &ComplexArray) -> bool {
         array.shape == propagator_shape(self.configuration.extents()) && self.shape == ArrayShape::Spinor
     }
@@ -57,7 +57,7 @@ impl Equation<'_> {
         Ok([spin, colour])
     }
 
-    /// The array as a field in site order, meant as `reading` says; of a propagator the column of the source.
+    /// The array as a field in site order, in the meaning `reading`; for a propagator, the column of the source.
     pub(super) fn column(&self, array: &ComplexArray, reading: &Reading) -> Result<Vec<Complex<f64>>, SystemError> {
         let read = to_ours(array.clone(), Convention { gamma: reading.gamma, ..Convention::OURS })?;
         let mut numbers = read.values.into_f64();
@@ -82,7 +82,7 @@ impl Equation<'_> {
         if reading.phases_of_milc {
             self.change_phases(&mut numbers);
         }
-        // s is the slowest axis of files, and within a site in memory.
+        // s is the slowest axis in files, and is within a site in memory.
         let (words, parts) = (self.shape.part_words(), self.shape.words() / self.shape.part_words());
         let volume = extents.volume();
         let number = |k: usize| {
@@ -92,7 +92,7 @@ impl Equation<'_> {
         Ok((0..numbers.len()).map(number).collect())
     }
 
-    /// The best of an array as it is and, if that solves no system, of what it may be meant as.
+    /// The best result for an array as it is and, if that solves no system, for its other possible meanings.
     pub(super) fn tried(
         &self,
         cpu: &AnyBackend,
@@ -110,13 +110,13 @@ impl Equation<'_> {
         if best.factor.is_some() {
             return Ok(best);
         }
-        // One change of the system beside one of the array.
+        // One change of the system in addition to one of the array.
         variants.retain(|(changed, ..)| changed.as_ref().is_none_or(|changed| !changed.contains(" and ")));
         for reading in Reading::all(self.is_propagator(array), self.shape.has_spins()) {
             let x = self.column(array, &reading)?;
             let mut sources = sources.clone();
             if reading.phases_of_milc {
-                // They are in b, too.
+                // They are in b too.
                 sources.iter_mut().for_each(|(_, b)| self.change_phases(b));
             }
             if reading.gamma != GammaBasis::DegrandRossi
@@ -170,11 +170,11 @@ impl Equation<'_> {
                 }
             }
         }
-        // The system as it was given is always tried.
+        // The original system is always tried.
         Ok(result.unwrap_or_else(Residual::of_nothing))
     }
 
-    /// The operator, and others near it: what is changed in each.
+    /// The operator and similar ones, each with a description of the change.
     fn variants(&self) -> Result<Vec<(Option<String>, AnyModel, Dagger)>, SystemError> {
         let (definition, parameters) = (self.model.definition(), self.model.parameters());
         let text: Vec<(&str, String)> =
@@ -224,7 +224,7 @@ impl Equation<'_> {
                 }
             }
         }
-        // Of few changes first.
+        // Those with the fewest changes first.
         variants
             .sort_by_key(|(changed, ..)| changed.as_ref().map_or(0, |changed| 1 + changed.matches(" and ").count()));
         Ok(variants)

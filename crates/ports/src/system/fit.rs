@@ -1,9 +1,9 @@
-//! The factor by which an array solves a system best.
+//! The factor with which an array solves a system best.
 
 use num_complex::Complex;
 
-/// |b − M x| / |b|, the factor c with which x/c solves the system best, and what is then left. Numbers of any scale have squares that neither underflow nor
-/// overflow.
+/// |b − M x| / |b|, the factor c with which x/c solves the system best, and the residual that is then left. It works for numbers of any magnitude,
+/// whose squares could underflow or overflow.
 pub fn fit(mx: &[Complex<f64>], b: &[Complex<f64>]) -> (f64, Complex<f64>, f64) {
     let (of_mx, of_b) = (power(mx), power(b));
     let most = of_mx.max(of_b);

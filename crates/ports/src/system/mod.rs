@@ -1,6 +1,9 @@
-//! Whether two arrays are solutions of a system M x = b: the residual of each, with the factor that makes it least, and what has to be changed in M (the sign
-//! of μ, a boundary phase, the dagger), in b (its complex conjugate, a momentum of the other sign) or in the array (another basis of the spins, source and
-//! sink exchanged, its complex conjugate) to make it one.
+//! Whether two arrays are solutions of a system M x = b. The result is the residual of each, with the factor that minimises it, and the change that
+//! makes it a solution, if one is needed:
+//!
+//! - in M: the sign of μ, a boundary phase, the dagger;
+//! - in b: its complex conjugate, a momentum with the other sign;
+//! - in the array: another spin basis, source and sink exchanged, its complex conjugate.
 
 mod equation;
 mod error;

@@ -1,14 +1,14 @@
-//! What an array of a solution may be meant as.
+//! The possible meanings of a solution array.
 
 use std::fmt;
 
 use crate::order::GammaBasis;
 
-/// What an array may be meant as.
+/// A possible meaning of an array.
 #[derive(Clone, Copy, Default)]
 pub struct Reading {
     pub gamma: GammaBasis,
-    /// Source and sink of a propagator exchanged in spin, in colour.
+    /// Source and sink of a propagator are exchanged in spin, or in colour.
     pub spins: bool,
     pub colours: bool,
     pub conjugated: bool,
@@ -17,7 +17,7 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// All but the array as it is.
+    /// All meanings except the array as it is.
     pub fn all(is_propagator: bool, has_spins: bool) -> Vec<Self> {
         let exchanges: &[(bool, bool)] =
             if is_propagator { &[(false, false), (true, false), (true, true)] } else { &[(false, false)] };
@@ -31,7 +31,7 @@ impl Reading {
         if !is_propagator && !has_spins {
             readings.push(Self { phases_of_milc: true, ..Self::default() });
         }
-        // The first is the array as it is.
+        // The first one is the array as it is.
         readings.remove(0);
         readings
     }

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 /// The largest residual of an array that counts as a solution.
 pub const MOST: f64 = 1e-3;
-/// A changed system is named if its residual is smaller by this factor at least.
+/// A changed system is reported only if its residual is smaller by at least this factor.
 pub const BETTER: f64 = 100.0;
 
 /// How well an array solves a system.
@@ -12,9 +12,9 @@ pub const BETTER: f64 = 100.0;
 pub struct Residual {
     /// |b − M x| / |b|.
     pub residual: f64,
-    /// How the system or the array must be changed so that the array solves the system; null if no change is needed, or if none that was tried helps.
+    /// The change to the system or the array with which the array is a solution; null if none is needed, or if none that was tried helps.
     pub changed: Option<String>,
-    /// The factor by which the array is a solution, real and imaginary part; null if it solves none.
+    /// The factor by which the array is a solution, as real and imaginary part; null if it is not a solution.
     pub factor: Option<[f64; 2]>,
     /// The residual of the changed system with the array divided by the factor.
     pub residual_with_factor: f64,
@@ -25,7 +25,7 @@ impl Residual {
         Self { residual: f64::NAN, changed: None, factor: None, residual_with_factor: f64::NAN }
     }
 
-    /// Whether it solves the system as it was given: nothing that was tried does so much better.
+    /// Whether it solves the original system, and no change is much better.
     pub fn solves(&self) -> bool {
         self.residual <= MOST && self.residual <= BETTER * self.residual_with_factor.max(f64::EPSILON)
     }

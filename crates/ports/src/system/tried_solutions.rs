@@ -1,4 +1,4 @@
-//! How well two arrays solve a system, and what that tells of their differences.
+//! How well two arrays solve a system, and what that implies about their differences.
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ use super::reading::Reading;
 use super::residual::Residual;
 use crate::compare::{Cause, Comparison, Confidence};
 
-/// How much larger than the residuals the difference of two solutions may be.
+/// The largest plausible ratio of the difference of two solutions to their residuals.
 const CONDITION: f64 = 1e5;
 
 /// How well two arrays solve a system.
@@ -24,10 +24,10 @@ pub struct TriedSolutions {
     operator: String,
     a: Residual,
     b: Residual,
-    /// |A − B| / |A| of what was tried.
+    /// |A − B| / |A| for what was tried.
     #[serde(skip)]
     difference: f64,
-    /// Of propagators: which column was tried.
+    /// For propagators, the column that was tried.
     #[serde(skip)]
     column: Option<[usize; 2]>,
 }
@@ -53,7 +53,7 @@ impl TriedSolutions {
         Ok(Self { operator: system.model.describe(), a: a_residual, b: b_residual, difference, column })
     }
 
-    /// Puts what they tell before other causes, and takes away what they answer.
+    /// Puts these findings before other causes, and removes causes that they supersede.
     pub fn add_to(&self, comparison: &mut Comparison) {
         if comparison.is_same() {
             return;
@@ -70,7 +70,7 @@ impl TriedSolutions {
                 let both = format!("both solve the system{of_column}, to {least:.0e} and {most:.0e}");
                 let is_near = norm <= CONDITION * most;
                 if self.column.is_some() && is_near && comparison.relative_norm > CONDITION * most {
-                    let sentence = format!("{both}: other columns differ by more, which were not tried");
+                    let sentence = format!("{both}: other columns, which were not tried, differ by more");
                     comparison
                         .causes
                         .insert(0, Cause { kind: "system", confidence: Confidence::Possible, sentence, evidence });
@@ -80,7 +80,7 @@ impl TriedSolutions {
                 match is_near {
                     true => {
                         let sentence = format!(
-                            "{both}: that they differ by {norm:.0e} of the norm is what a tolerance of {most:.0e} allows"
+                            "{both}: a tolerance of {most:.0e} allows their difference, {norm:.0e} of the norm"
                         );
                         ("tolerance", Confidence::Certain, sentence)
                     }

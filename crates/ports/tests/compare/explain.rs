@@ -191,7 +191,7 @@ fn planted() -> [Vec<Planted>; 2] {
         (
             "one link another",
             with(Box::new(one_link(|u| u.map(|[a, b, c]| [b, c, a])))),
-            "the link U_z(1,2,3,4) is another one",
+            "the link U_z(1,2,3,4) is a different matrix",
         ),
         ("the −1/2 of the links left out", scaled(-2.0), "B is -2 times the hop: the −1/2 of the links is left out"),
         (
@@ -278,7 +278,7 @@ fn an_angle_that_is_left_out_or_has_the_other_sign_is_named() {
         assert_eq!(found.causes[0].sentence, sentence);
     }
     let refused = explain_hop(&right, &right, &HopInputs { links: LinkFormat::TwoRows, ..inputs }).unwrap_err();
-    assert!(refused.to_string().contains("need links of 18 reals"), "{refused}");
+    assert!(refused.to_string().contains("need reconstruct 18"), "{refused}");
 }
 
 #[test]

@@ -76,5 +76,8 @@ fn an_axis_of_real_and_imaginary_parts_is_named_with_what_makes_complex_numbers_
     let single = Numbers::of_f32(vec![2, 2, 2, 4, 4, 3, 2], &[0.0; 768]);
     assert!(error(&single, &complex).contains("a.view('c8')"));
     let others = Numbers::of_f64(vec![3], vec![0.0; 3]);
-    assert!(error(&complex, &others).ends_with("complex, real and whole numbers are compared with their like"));
+    assert!(
+        error(&complex, &others)
+            .ends_with("complex numbers, real numbers and integers are only compared with the same kind")
+    );
 }

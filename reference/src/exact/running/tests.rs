@@ -1,5 +1,5 @@
-//! Tests of running sums: the same words as limbs alone give, and the same rounding as big integers, wherever pairs of doubles hold the
-//! sum and wherever they do not.
+//! Tests of running sums: they must have the same words as sums with limbs alone, and the same rounding as big integers, whether pairs of doubles
+//! can hold the sum or not.
 
 use std::marker::PhantomData;
 
@@ -21,17 +21,17 @@ fn running(terms: &[f64]) -> RunningSum {
     sum
 }
 
-/// Terms that went, or did not go, into the integers on the way.
+/// The number of terms that were added to the integers on the way.
 fn spilled(sum: &RunningSum) -> u64 {
     sum.exact.words[TERMS] as u64
 }
 
-/// Lengths around those of a block and of several.
+/// Lengths around those of one block and of several.
 fn lengths() -> impl Iterator<Item = usize> {
     [0, 1, 2, 7, 8, 9, 15, 16, 17, 63, 64, 65, 127, 128, 129, 191, 192, 193, 511, 512, 513].into_iter()
 }
 
-/// The sum of terms, added in pieces of a length, and of rows, added so many at a time: with every set of instructions that the processor has.
+/// The sum of terms, added in pieces of a given length, and of rows, added a given number at a time, with every instruction set of the processor.
 struct Pieces<'a, D>(&'a [f64], PhantomData<D>);
 
 impl<D: Doubles> Task<usize> for Pieces<'_, D> {
@@ -65,7 +65,7 @@ impl<D: Doubles, R: Real> Task<usize> for Rows<'_, D, R> {
     }
 }
 
-/// Calls a macro's body with the doubles and the set of each kind of instructions that the processor has, and the name of the set.
+/// Calls a macro's body for each instruction set of the processor, with its doubles, the set and its name.
 macro_rules! with_every_set {
     (|$D:ident, $Set:ident, $name:ident| $body:expr) => {{
         {
@@ -91,7 +91,7 @@ macro_rules! with_every_set {
     }};
 }
 
-/// Compares with limbs and with big integers, for terms added at once, and in pieces of several lengths.
+/// Compares with limbs and with big integers, for terms that are added at once, and in pieces of several lengths.
 fn assert_equals_limbs(terms: &[f64]) {
     let limbs = sum(terms);
     let at_once = running(terms).into_exact();
@@ -108,7 +108,7 @@ fn assert_equals_limbs(terms: &[f64]) {
     }
 }
 
-/// Compares as [`assert_equals_limbs`]: in the order given, backwards, sorted by value and by magnitude, and shuffled.
+/// As [`assert_equals_limbs`], in several orders: as given, reversed, sorted by value and by magnitude, and shuffled.
 fn assert_equals_limbs_in_any_order(terms: &[f64]) {
     let mut terms = terms.to_vec();
     assert_equals_limbs(&terms);
@@ -390,7 +390,7 @@ fn pairs_that_fill_limbs_fastest_carry_in_time() {
     assert_eq!(pairs.to_words(), sum(&both).to_words());
 }
 
-/// Compares each place of the rows with limbs, for rows added at once and a few at a time.
+/// Compares each place of the rows with limbs, for rows that are added at once and a few at a time.
 fn assert_rows_equal_limbs<R: Real>(reals: usize, rows: &[Vec<R>]) {
     let column = |place: usize| rows.iter().map(|row| row[place].to_f64()).collect::<Vec<f64>>();
     let expected: Vec<_> = (0..reals).map(|place| sum(&column(place)).to_words()).collect();
@@ -410,9 +410,9 @@ fn assert_rows_equal_limbs<R: Real>(reals: usize, rows: &[Vec<R>]) {
     }
 }
 
-/// Lengths of rows, most of them no multiple of a vector.
+/// Lengths of rows. Most of them are not multiples of a vector.
 const ROW_LENGTHS: [usize; 10] = [1, 2, 6, 7, 8, 9, 12, 16, 23, 40];
-/// Numbers of rows around those that are looked at together.
+/// Numbers of rows around those that are checked together.
 const ROW_COUNTS: [usize; 8] = [0, 1, 7, 8, 9, 16, 17, 65];
 
 fn rows_of<R: Real>(reals: usize, count: usize, real: impl Fn(usize, usize) -> f64) -> Vec<Vec<R>> {
@@ -469,7 +469,7 @@ fn rows_may_hold_zeros_infinities_and_nan() {
     }
 }
 
-/// Any bit pattern, or terms of one scale, with now and then something else.
+/// Any bit patterns, or terms of one scale with a few exceptions.
 fn any_terms() -> impl Strategy<Value = Vec<f64>> {
     let any_bits = any::<u64>().prop_map(f64::from_bits);
     let finite = any_bits.clone().prop_filter("finite", |x| x.is_finite());

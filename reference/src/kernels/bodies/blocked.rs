@@ -1,6 +1,6 @@
-//! Bodies in blocked form: a body is compiled once, for a site whose numbers stand for blocks of lanes ([`numbers`]), and each of its operations is a call of a
-//! loop over the block. It runs with lanes of any width, in every precision, on every processor. The native form of `site.rs` is faster, and takes much
-//! longer to compile: it is for what solvers spend their time in.
+//! Kernel functions in blocked form. A kernel function is compiled once, for a site whose numbers stand for blocks of lanes ([`numbers`]). Each of
+//! its operations calls a loop over the block. This works for lanes of any width, in every precision, on every processor. The native form of
+//! `site.rs` is faster, but takes much longer to compile: it is for the kernels in which solvers spend their time.
 
 mod machine;
 mod numbers;
@@ -35,54 +35,54 @@ use crate::tensor::sets;
 use crate::tensor::su3::rebuilt_link;
 use crate::tensor::{InstructionSet, LaneVector, Task};
 
-/// A body in this form.
+/// A kernel function in this form.
 pub type BlockedBody = fn(BlockSite<'_>);
 
-/// Lanes of a word, at most: complex f32 in 256 bytes.
+/// The maximum number of lanes of a word: complex f32 in 256 bytes.
 const MOST_NSIMD: usize = 32;
 
-/// The lanes of a neighbour's word that belong to the lanes of a word here.
+/// For each lane of a word at the site, the lane of the neighbour's word that belongs to it.
 type LaneMap = [u8; MOST_NSIMD];
 
-/// A component of an outer site, whose lanes are `nsimd` lanes of a block.
+/// A component of an outer site. Its lanes are `nsimd` lanes of a block.
 #[derive(Clone, Copy, Default)]
 struct Item {
     osite: usize,
     component: usize,
 }
 
-/// Where an item's words are read: the number of a component of a field, and which of its lanes, if they move.
+/// Where the words of an item are read: the number of a component of a field, and the lanes, if they are permuted.
 #[derive(Clone, Copy)]
 struct Source {
     component: usize,
     lanes: Option<LaneMap>,
 }
 
-/// A launch, and what it sums.
+/// A launch, and its sums.
 struct Sweep<'a> {
     launch: &'a Launch<'a>,
     precision: Precision,
     nsimd: usize,
-    /// Components of a site of the target.
+    /// The number of components of a site of the target.
     parts: usize,
     sums: Sums,
 }
 
-/// What is the same for the operations of a body on one block.
+/// What the operations of a kernel function on one block have in common.
 pub struct Place<'a> {
     sweep: &'a Sweep<'a>,
     machine: &'a Machine,
     items: &'a [Item],
     sums: &'a RefCell<TaskSums>,
-    /// Room for the sources of the items.
+    /// Memory for the sources of the items.
     sources: &'a RefCell<Vec<Source>>,
 }
 
-/// The site that a body sees in this form: the lanes of several components.
+/// The site of a kernel function in this form: the lanes of several components.
 #[derive(Clone, Copy)]
 pub struct BlockSite<'a>(&'a Place<'a>);
 
-/// Runs a launch in threads.
+/// Runs a launch on all threads.
 pub fn run(launch: &Launch<'_>, precision: Precision, body: BlockedBody) -> PartialSums {
     let (target, nsimd) = (launch.target, launch.target.lattice.nsimd());
     let parts = target.object.parts();
@@ -119,7 +119,7 @@ pub fn run(launch: &Launch<'_>, precision: Precision, body: BlockedBody) -> Part
 }
 
 impl Sweep<'_> {
-    /// Runs a body on the blocks of a task, each with the items that it is given.
+    /// Runs a kernel function on the blocks of a task, each with its items.
     fn task(
         &self,
         body: BlockedBody,
@@ -170,7 +170,7 @@ impl Words<'_> {
     }
 }
 
-/// Runs `$work` with the lanes of a word as a constant `L`, so that they are copied as vectors.
+/// Runs `$work` with the number of lanes of a word as a constant `L`, so that they are copied as vectors.
 macro_rules! with_constant_nsimd {
     ($nsimd:expr, $L:ident => $work:expr) => {
         match $nsimd {
@@ -261,7 +261,7 @@ impl<R: Real> Copying<R, R> {
     }
 }
 
-/// Links that are stored as fewer words: these, the phases that are not stored of each lane, and where the whole links go.
+/// Links that are stored as fewer words: the stored words, the phases of each lane that are not stored, and the destination of the rebuilt links.
 #[derive(Clone, Copy)]
 struct Rebuilding<'a> {
     stored: &'a [Complexes],
@@ -307,7 +307,7 @@ impl<V: LaneVector> Task<Rebuilding<'_>> for RebuildingWith<V> {
     }
 }
 
-/// Draws uniform numbers of `R`.
+/// Draws uniform numbers of precision `R`.
 struct Drawing<R>(PhantomData<fn(R)>);
 
 /// The coordinates of the site of each lane.
@@ -348,7 +348,7 @@ impl<'a> Place<'a> {
         field
     }
 
-    /// Words of a field, which its components have, and blocks for them.
+    /// The words of a field's components, and blocks for them.
     fn words<'b>(
         &self,
         argument: usize,
@@ -366,7 +366,7 @@ impl<'a> Place<'a> {
         Words { field, first, nsimd, blocks }
     }
 
-    /// Loads words into new blocks, each item from its source. Beyond the items nothing is read.
+    /// Loads words into new blocks, each item from its source. Nothing is read for lanes beyond the items.
     fn load(&self, argument: usize, first: usize, source: impl Fn(Item) -> Source, blocks: &mut [Complexes]) {
         blocks.iter_mut().for_each(|block| *block = Complexes(self.machine.complexes()));
         let mut sources = self.sources.borrow_mut();
@@ -390,7 +390,7 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// The value of a field that `osite_of` leads to from the outer site of each item, and which of its lanes.
+    /// The value of a field at the outer site to which `osite_of` leads from that of each item, and its lane permutation.
     fn value<T: Value<Complexes>>(&self, argument: usize, osite_of: impl Fn(usize) -> (usize, Option<LaneMap>)) -> T {
         let (parts, target_parts) = (self.field(argument).parts, self.sweep.parts);
         let source = |Item { osite, component }| {
@@ -411,7 +411,7 @@ impl<'a> Place<'a> {
         words[0]
     }
 
-    /// The lanes of the neighbour along a leg, of outer sites from which it leaves the virtual node; and whether each crosses the boundary of the lattice.
+    /// For each lane, the lane to which a step along a leg leads if it leaves the virtual node, and whether it crosses the boundary of the lattice.
     fn lane_steps(&self, leg: Leg) -> &[u32] {
         &self.sweep.stencil().lane_steps()[leg.point() * self.sweep.nsimd..][..self.sweep.nsimd]
     }
@@ -436,7 +436,7 @@ impl<'a> Place<'a> {
         (there, Some(moved))
     }
 
-    /// Writes what is a function of the item and its lane into a block of reals.
+    /// Writes a function of the item and its lane into a block of reals.
     fn reals_of_lanes(&self, real: impl Fn(Item, usize) -> f64) -> Reals {
         let block = self.machine.reals();
         for lane in 0..self.items.len() * self.sweep.nsimd {

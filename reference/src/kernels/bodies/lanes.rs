@@ -1,5 +1,5 @@
-//! Numbers of bodies on the CPU: vectors of lanes, `N` of them side by side, of as many components or outer sites. What is the same for all of them,
-//! such as a link of several right-hand sides, is the same value `N` times, and the compiler computes it once.
+//! Numbers of kernel functions on the CPU: vectors of lanes, `N` of them side by side, for `N` components or outer sites. What is the same for all
+//! of them, such as a link for several right-hand sides, is `N` times the same value, and the compiler computes it once.
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
@@ -13,20 +13,20 @@ use crate::with_literals;
 #[derive(Clone, Copy)]
 pub struct Lanes<V, const N: usize>(pub(super) [V; N]);
 
-/// Real lanes: each number stands in both places of its lane.
+/// Real lanes: each number is in both places of its lane.
 #[derive(Clone, Copy)]
 pub struct RealLanes<V, const N: usize>(pub(super) [V; N]);
 
-/// Sign bits where the choice is yes, in both places of a lane.
+/// The sign bit is set in both places of a lane if the choice is true.
 #[derive(Clone, Copy)]
 pub struct ChoiceLanes<V, const N: usize>([V; N]);
 
-/// Doubles, eight lanes at a time: the first [`DoubleLanes::EIGHTS`] entries hold them, in the order of [`eight::lane_at`].
+/// Doubles, eight lanes at a time. The first [`DoubleLanes::EIGHTS`] entries hold them, in the order of [`eight::lane_at`].
 #[derive(Clone, Copy)]
 pub struct DoubleLanes<V: LaneVector, const N: usize>(pub(super) [V::Doubles; N]);
 
 impl<V: LaneVector, const N: usize> DoubleLanes<V, N> {
-    /// How many eights there are.
+    /// The number of groups of eight.
     pub(super) const EIGHTS: usize = N.div_ceil(eight::osites::<V>());
 }
 
@@ -35,8 +35,8 @@ impl<V: LaneVector, const N: usize> Carried for RealLanes<V, N> {}
 impl<V: LaneVector, const N: usize> Carried for ChoiceLanes<V, N> {}
 impl<V: LaneVector, const N: usize> Carried for DoubleLanes<V, N> {}
 
-/// Vector k of the result from vectors k of the operands. Loops over arrays that exist: `map` and `from_fn` were seen to be compiled to calls that
-/// pass vectors in memory.
+/// Computes vector k of the result from vectors k of the operands. It loops over existing arrays, because `map` and `from_fn` were compiled to calls
+/// that pass vectors in memory.
 macro_rules! each {
     ($first:expr $(, $other:expr)*; |$a:ident $(, $b:ident)*| $value:expr) => {{
         let mut result = $first.0;
@@ -87,7 +87,7 @@ impl<V: LaneVector, const N: usize> Mul for Lanes<V, N> {
 
 impl<V: LaneVector, const N: usize> Mul for DoubleLanes<V, N> {
     type Output = Self;
-    /// The product plus −0, rounded once, is the product, also where that is −0.
+    /// The product plus −0, rounded once, is the product, even if that is −0.
     #[inline(always)]
     fn mul(self, b: Self) -> Self {
         Self(each!(self, b; |a, b| a.fused(b, V::Doubles::splat(-0.0))))
@@ -144,7 +144,7 @@ fn promoted<V: LaneVector, const N: usize>(vectors: &[V; N]) -> [DoubleLanes<V, 
     [DoubleLanes(re), DoubleLanes(im)]
 }
 
-/// In which of `N` vectors, and which lane of it, place `place` of an eight stands; `None` where there are not so many.
+/// For place `place` of a group of eight: the number of its vector among `N`, and its lane in it; `None` if there are fewer vectors.
 #[inline(always)]
 pub(super) fn place_of<V: LaneVector, const N: usize>(eight_number: usize, place: usize) -> Option<(usize, usize)> {
     let (lanes, at) = (V::REALS / 2, eight::lane_at(place));

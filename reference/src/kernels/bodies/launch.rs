@@ -1,4 +1,4 @@
-//! A call of a body before the vectors are known: where its fields stand, its numbers, and tables.
+//! A call of a kernel function before its vector type is chosen: the addresses of its fields, its numbers, and tables.
 
 use num_complex::Complex;
 
@@ -9,46 +9,46 @@ use crate::field::FieldShape;
 use crate::layout::{LegOrder, SiteCoordinates, Slices, Stencil};
 use crate::object::DoubledGauge;
 
-/// A field, as a body sees it.
+/// A field of a call.
 #[derive(Clone, Copy, Debug)]
 pub struct BoundField {
     pub start: *mut u8,
     pub bytes: usize,
-    /// Words of a component.
+    /// The number of words of a component.
     pub words: usize,
-    /// Components of a site.
+    /// The number of components of a site.
     pub parts: usize,
-    /// Whether its reals have 64 bits, and not 32.
+    /// Whether its reals have 64 bits rather than 32.
     pub in_doubles: bool,
 }
 
-/// An argument, as a body sees it.
+/// An argument of a call.
 #[derive(Clone, Copy, Debug)]
 pub enum Bound {
     Field(BoundField),
     Complex(Complex<f64>),
-    /// The first sum of the argument.
+    /// The number of the argument's first sum.
     Sums(usize),
     Nothing,
 }
 
-/// What is taken of the terms of all sites.
+/// How the terms of all sites are reduced.
 #[derive(Clone)]
 pub struct Taken {
-    /// How many sums or extremes.
+    /// The number of sums or extremes.
     pub sums: usize,
     pub sum: Sum,
-    /// Extremes in place of sums.
+    /// The extreme to compute instead of sums.
     pub extreme: Option<Extreme>,
-    /// The slices that are summed, if not all sites.
+    /// The slices over which to sum, unless it is over all sites.
     pub slices: Option<Slices>,
 }
 
-/// A call, before the vectors are known.
+/// A call, before its vector type is chosen.
 pub struct Launch<'a> {
     pub bound: Vec<Bound>,
     pub stencil: Option<&'a Stencil>,
-    /// The stencil on the sites of the neighbours, where a body goes further.
+    /// The stencil on the sites of the neighbours, if the kernel function reads further than that.
     pub of_neighbours: Option<&'a Stencil>,
     pub links: Option<DoubledGauge>,
     pub legs: LegOrder,
@@ -62,7 +62,7 @@ pub struct Launch<'a> {
 unsafe impl Sync for Launch<'_> {}
 
 impl Launch<'_> {
-    /// Words of all fields at a site.
+    /// The number of words of all fields at a site.
     pub fn words(&self) -> usize {
         let words = |bound: &Bound| match bound {
             Bound::Field(field) => field.words * field.parts,

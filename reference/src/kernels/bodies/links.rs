@@ -1,4 +1,4 @@
-//! The links of a site, as a hot body reads them on the CPU: where they are stored, or rebuilt.
+//! The links of a site, as a hot kernel function reads them on the CPU: stored or rebuilt.
 
 use super::lanes::Lanes;
 use super::sweep::{LINK_WORDS, OfTask, TWO_ROWS};
@@ -8,7 +8,7 @@ use crate::links::LinkFormat;
 use crate::tensor::su3::{Factor, Left, link_times_vectors, rebuilt_link, third_row};
 use crate::tensor::{LaneVector, Task};
 
-/// One block of the words of a component of an outer site; where components are counted through, `osite` is the number of the first.
+/// One block of the words of a component of an outer site. If components are counted consecutively, `osite` is that of the first.
 #[derive(Clone, Copy)]
 pub struct Spot {
     pub osite: usize,
@@ -16,7 +16,7 @@ pub struct Spot {
     pub block: usize,
 }
 
-/// The signed factor of what is not stored of the link at a point.
+/// The signed factor of the part of a link that is not stored, at a point.
 #[inline(always)]
 pub fn factor_of_link<V: LaneVector>(sweep: &OfTask<'_, V>, at: Spot, point: usize) -> V {
     match sweep.edges {
@@ -25,8 +25,8 @@ pub fn factor_of_link<V: LaneVector>(sweep: &OfTask<'_, V>, at: Spot, point: usi
     }
 }
 
-/// Rebuilds the links of a site in memory, each once for all components: those of 8 reals, and those of 12 reals if a site has several components. A call
-/// of its own, so that bodies are not compiled once more for it.
+/// Rebuilds the links of a site in memory, once for all components. It is used for reconstruct 8, and for reconstruct 12 if a site has several
+/// components. It is a separate call, so that kernel functions are not compiled again for it.
 pub struct RebuildLinks;
 
 impl<V: LaneVector> Task<(&OfTask<'_, V>, Spot)> for RebuildLinks {
@@ -56,12 +56,12 @@ impl<V: LaneVector> Task<(&OfTask<'_, V>, Spot)> for RebuildLinks {
     }
 }
 
-/// Where the words of a link stand, row after row, `stride` vectors apart: three rows, or two, of which the third follows.
+/// Where the words of a link are stored: three rows, or two if the third follows from them. Consecutive words are `stride` vectors apart.
 #[derive(Clone, Copy)]
 pub struct LinkRows<V> {
     pub first: *const V,
     pub stride: usize,
-    /// The signed factor of the third row, where it is not stored.
+    /// The signed factor of the third row, if it is not stored.
     pub factor: Option<V>,
 }
 
@@ -80,14 +80,14 @@ impl<V: LaneVector> LinkRows<V> {
         [Left::at(u0), Left::at(u1), Left::at(u2)]
     }
 
-    /// The third row, which follows from the others where it is not stored.
+    /// The third row, computed from the others if it is not stored.
     #[inline(always)]
     pub fn third(self, factor: V) -> [V; 3] {
         let [v0, v1, v2] = self.row(1);
         third_row(self.left(0), [*v0, *v1, *v2], factor)
     }
 
-    /// Its product with the `M` colour vectors of one component, few enough to stay in registers.
+    /// The product with the `M` colour vectors of one component, which fit in registers.
     #[inline(always)]
     pub fn times_vectors<T: Coloured<Lanes<V, N>>, const N: usize, const M: usize>(self, h: T) -> T {
         let mut words = h.to_words();
@@ -113,7 +113,7 @@ impl<V: LaneVector> LinkRows<V> {
         T::from_words(words)
     }
 
-    /// Its product with many colour vectors.
+    /// The product with many colour vectors.
     #[inline(always)]
     pub fn times_many<T: Coloured<Lanes<V, N>>, const N: usize>(self, h: T) -> T {
         let h = h.to_words();

@@ -1,4 +1,4 @@
-//! The site that a hot body sees on the CPU, in its native form: vectors of the lanes of one or several components.
+//! The site of a hot kernel function on the CPU, in native form: vectors of the lanes of one or several components.
 
 use std::cell::RefCell;
 
@@ -17,10 +17,10 @@ use crate::random;
 use crate::real::Real;
 use crate::tensor::{Doubles as _, LaneVector};
 
-/// A vector of numbers that may have another precision, each rounded to that of the vector.
+/// Loads a vector of numbers in any precision, rounding each to that of the vector.
 ///
 /// # Safety
-/// There are as many numbers.
+/// There must be as many numbers as a vector has.
 #[inline(always)]
 unsafe fn converted<V: LaneVector, Q: Real>(from: *const Q) -> V {
     let mut vector = [V::zeroed()];
@@ -31,12 +31,12 @@ unsafe fn converted<V: LaneVector, Q: Real>(from: *const Q) -> V {
     vector[0]
 }
 
-/// Steps of a displacement, at most.
+/// The maximum number of steps of a displacement.
 const MOST_STEPS: usize = DIMENSIONS;
-/// Vectors of a word, at most: of 256 bytes, in vectors of 16.
+/// The maximum number of vectors of a word: 256 bytes in vectors of 16.
 const MOST_BLOCKS: usize = 16;
 
-/// The lanes of `N` components: of one outer site (`OF_SITE`), or of whatever site.
+/// The lanes of `N` components, of one outer site if `OF_SITE`, else of any.
 pub struct LaneSite<'a, V: LaneVector, const ONE_BLOCK: bool, const N: usize, const OF_SITE: bool> {
     pub sweep: &'a OfTask<'a, V>,
     pub at: Spot,
@@ -70,7 +70,7 @@ impl<'a, V: LaneVector, const ONE_BLOCK: bool, const N: usize, const OF_SITE: bo
         if ONE_BLOCK { 0 } else { self.at.block }
     }
 
-    /// The number of component `item` in a field of so many components a site.
+    /// The number of component `item` in a field with `parts` components at a site.
     #[inline(always)]
     fn object(self, item: usize, parts: usize) -> usize {
         let target_parts = self.sweep.parts;
@@ -84,7 +84,7 @@ impl<'a, V: LaneVector, const ONE_BLOCK: bool, const N: usize, const OF_SITE: bo
         }
     }
 
-    /// Where component number `object` of a field begins, which has `words` words in this block.
+    /// The address of component number `object` of a field, with `words` words, in this block.
     #[inline(always)]
     fn start(self, argument: usize, object: usize, words: usize) -> *mut V {
         let at = &self.sweep.arguments[argument];
@@ -93,18 +93,18 @@ impl<'a, V: LaneVector, const ONE_BLOCK: bool, const N: usize, const OF_SITE: bo
         unsafe { at.start.add(object * at.words * self.blocks()) }
     }
 
-    /// Word `word` of a component that starts there.
+    /// Word `word` of the component at `start`.
     ///
     /// # Safety
-    /// The component has so many words.
+    /// The component must have this word.
     #[inline(always)]
     unsafe fn load(self, start: *mut V, word: usize) -> V {
         // SAFETY: as the caller promises.
         unsafe { *start.add(word * self.blocks() + self.block()) }
     }
 
-    /// Prefetches the components of `words` words that a leg of the next components, or of the next outer site, will read. Only if several components are
-    /// taken at once: with one, prefetches of links alone are faster (`docs/performance.md`, "On 16 cores").
+    /// Prefetches the components of `words` words that a leg of the next components, or of the next outer site, will read. It does so only if
+    /// several components are computed together: with one, prefetching only links is faster (`docs/performance.md`, "On 16 cores").
     #[inline(always)]
     fn prefetch_neighbour(self, argument: usize, leg: Leg, words: usize) {
         let at = &self.sweep.arguments[argument];
@@ -122,7 +122,7 @@ impl<'a, V: LaneVector, const ONE_BLOCK: bool, const N: usize, const OF_SITE: bo
         }
     }
 
-    /// Prefetches the link at a point of one of the next outer sites: hardware prefetchers do not follow ten streams at once.
+    /// Prefetches the link at a point of one of the next outer sites: hardware prefetchers cannot follow ten streams at once.
     #[inline(always)]
     fn prefetch_link(self, at: &At<V>, point: usize) {
         let parts = self.sweep.parts;
@@ -144,10 +144,10 @@ impl<'a, V: LaneVector, const ONE_BLOCK: bool, const N: usize, const OF_SITE: bo
         }
     }
 
-    /// The vectors of so many words of a field, from word number `first` of all on.
+    /// The vectors of `words` words of a field, starting at word number `first` of the field.
     ///
     /// # Safety
-    /// The field has so many words.
+    /// The field must have these words.
     #[inline(always)]
     unsafe fn stored(self, at: &At<V>, first: usize, words: usize) -> &'a [V] {
         let blocks = self.blocks();
@@ -155,7 +155,7 @@ impl<'a, V: LaneVector, const ONE_BLOCK: bool, const N: usize, const OF_SITE: bo
         unsafe { std::slice::from_raw_parts(at.start.add(first * blocks), words * blocks) }
     }
 
-    /// The neighbour along a leg, and the edge that the step crosses, if it leaves the virtual node.
+    /// The neighbour along a leg, and the edge that the step crosses if it leaves the virtual node.
     #[inline(always)]
     fn neighbour(self, leg: Leg) -> (usize, Option<&'a Edge<V>>) {
         let entry = self.sweep.neighbours[self.at.osite][leg.point()];
@@ -166,7 +166,7 @@ impl<'a, V: LaneVector, const ONE_BLOCK: bool, const N: usize, const OF_SITE: bo
         ((entry & !Stencil::MARK) as usize, edge)
     }
 
-    /// The link of a leg: in memory, or where it was rebuilt.
+    /// The link of a leg: in memory, or rebuilt.
     #[inline(always)]
     fn rows_of_link(self, argument: usize, leg: Leg) -> LinkRows<V> {
         let (at, point) = (&self.sweep.arguments[argument], leg.point());
@@ -186,7 +186,7 @@ impl<'a, V: LaneVector, const ONE_BLOCK: bool, const N: usize, const OF_SITE: bo
         LinkRows { first: unsafe { at.start.add(skipped) }, stride: self.blocks(), factor }
     }
 
-    /// Word `word` of the neighbour's component, of each of `N`, before its lanes are moved.
+    /// The addresses of the neighbour's components, for each of `N`, before lanes are permuted.
     #[inline(always)]
     fn at_neighbour(self, argument: usize, neighbour: usize, words: usize) -> [*mut V; N] {
         let at = &self.sweep.arguments[argument];
@@ -198,7 +198,7 @@ impl<'a, V: LaneVector, const ONE_BLOCK: bool, const N: usize, const OF_SITE: bo
         starts
     }
 
-    /// Where a displacement leads: the outer site, and the edges that its steps cross, the last one first.
+    /// The outer site to which a displacement leads, and the edges that its steps cross, the last one first.
     #[inline(always)]
     fn at_distance(self, displacement: Displacement) -> (usize, [Option<&'a Edge<V>>; MOST_STEPS]) {
         let (mut osite, mut edges) = (self.at.osite, [None; MOST_STEPS]);
@@ -213,10 +213,10 @@ impl<'a, V: LaneVector, const ONE_BLOCK: bool, const N: usize, const OF_SITE: bo
         (osite, edges)
     }
 
-    /// One word of a site that lies further away, with its lanes in their places.
+    /// One word of a site that is several steps away, with permuted lanes.
     ///
     /// # Safety
-    /// The component has so many words.
+    /// The component must have this word.
     #[inline(always)]
     unsafe fn moved_far(self, start: *mut V, word: usize, edges: &[Option<&Edge<V>>; MOST_STEPS]) -> V {
         let blocks = self.blocks();
@@ -237,10 +237,10 @@ impl<'a, V: LaneVector, const ONE_BLOCK: bool, const N: usize, const OF_SITE: bo
         moved[self.block()]
     }
 
-    /// One word of a neighbour, with its lanes in their places.
+    /// One word of a neighbour, with permuted lanes.
     ///
     /// # Safety
-    /// The component has so many words.
+    /// The component must have this word.
     #[inline(always)]
     unsafe fn moved(self, start: *mut V, word: usize, edge: Option<&Edge<V>>) -> V {
         let blocks = self.blocks();
@@ -553,7 +553,7 @@ impl<V: LaneVector, const ONE_BLOCK: bool, const N: usize, const OF_SITE: bool> 
         self.sweep.all.coordinates[self.object(item, 1)]
     }
 
-    /// Puts the terms of sum number `number` where their sites stand in memory.
+    /// Puts the terms of sum number `number` at the positions of their sites in memory.
     #[inline(always)]
     fn put_in_order(self, number: usize, term: DoubleLanes<V, N>) {
         let (parts, lanes) = (self.sweep.parts, V::REALS / 2);

@@ -1,4 +1,4 @@
-//! What a launch of a body sums: terms of a task, collected until they make a block of [`RunningSum`], or all terms in the order of memory. Counterpart:
+//! The sums of a launch: terms of a task, collected until they fill a block of [`RunningSum`], or all terms in the order of memory. Counterpart:
 //! `running_add` of `cl/exact.clh`.
 
 use super::super::reduce::{PartialSums, Sum, tree_sum};
@@ -12,7 +12,7 @@ use crate::tensor::portable::Portable;
 
 pub struct TaskSums<D = Portable>(pub Vec<Terms<D>>);
 
-/// Terms, collected until they make a block of [`RunningSum`].
+/// Terms that are collected until they fill a block of [`RunningSum`].
 pub struct Terms<D> {
     collected: [f64; TERMS],
     filled: usize,
@@ -68,7 +68,7 @@ impl<D: Doubles> Terms<D> {
     }
 }
 
-/// The sums of a launch. Those of tasks are merged; terms of a tree sum, of sums over slices, and of extremes are put where their sites stand in memory.
+/// The sums of a launch. Exact sums of tasks are merged. Terms of tree sums, of sums over slices, and of extremes are stored in the order of memory.
 pub struct Sums {
     taken: Taken,
     parts: usize,

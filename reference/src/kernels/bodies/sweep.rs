@@ -1,4 +1,4 @@
-//! What a call of a body reads and writes, in vectors.
+//! The data that a call of a kernel function reads and writes, as vectors.
 
 use num_complex::Complex;
 
@@ -13,14 +13,14 @@ use crate::links::LinkFormat;
 use crate::real::Real;
 use crate::tensor::LaneVector;
 
-/// Words of a link that is stored whole.
+/// The number of words of a link that is stored whole.
 pub const LINK_WORDS: usize = LinkFormat::Full.words();
-/// Words of a link of which two rows are stored.
+/// The number of words of a link with two stored rows.
 pub const TWO_ROWS: usize = LinkFormat::TwoRows.words();
-/// Words of the links of a site that are stored whole, or rebuilt.
+/// The number of words of the links of a site that are stored whole, or rebuilt.
 pub const WHOLE_LINKS: usize = LEGS * LINK_WORDS;
 
-/// All that a body reads and writes, in vectors.
+/// All data that a kernel function reads and writes, as vectors.
 pub struct Sweep<'a, V: LaneVector> {
     pub arguments: [At<V>; MOST],
     pub neighbours: &'a [[u32; LEGS]],
@@ -33,9 +33,9 @@ pub struct Sweep<'a, V: LaneVector> {
     pub blocks: usize,
     /// The coordinates of outer sites in the first lane.
     pub coordinates: Vec<[u16; DIMENSIONS]>,
-    /// Vectors that a real of every place of a lane stands in, block by block: the origins of the lanes.
+    /// The origins of the lanes, as vectors with the real in both places of a lane, block by block.
     pub origins: [Vec<V>; DIMENSIONS],
-    /// For each set of directions, sign bits of the lanes whose origins are odd, block by block; and the same turned round.
+    /// For each set of directions, sign bits of the lanes whose origins are odd, block by block; and the complement.
     pub odd: Vec<[Vec<V>; 2]>,
     pub sums: Sums,
 }
@@ -43,7 +43,7 @@ pub struct Sweep<'a, V: LaneVector> {
 // SAFETY: as of `Launch`.
 unsafe impl<V: LaneVector> Sync for Sweep<'_, V> {}
 
-/// What is read at every site, on the stack of a task: the compiler sees that no body writes it, and keeps it in registers.
+/// Data that is read at every site, on the stack of a task: the compiler sees that no kernel function writes it, and keeps it in registers.
 pub struct OfTask<'a, V: LaneVector> {
     pub arguments: [At<V>; MOST],
     pub neighbours: &'a [[u32; LEGS]],
@@ -74,8 +74,8 @@ impl<'a, V: LaneVector> OfTask<'a, V> {
         }
     }
 
-    /// Allocates the memory in which the links of a site are rebuilt. Links of 12 reals need none if all components are taken `at_once`: their third row is
-    /// then computed in registers.
+    /// Allocates the memory in which the links of a site are rebuilt. With reconstruct 12, none is needed if all components are computed together:
+    /// their third row is then computed in registers.
     pub fn rebuild_links(&mut self, roles: &[Role], places: &mut Vec<Vec<V>>, at_once: usize) {
         for (argument, _) in self.arguments.iter_mut().zip(roles).filter(|(_, role)| **role == Role::Links) {
             let in_registers = argument.words == TWO_ROWS * LEGS && self.parts <= at_once;
@@ -88,18 +88,18 @@ impl<'a, V: LaneVector> OfTask<'a, V> {
     }
 }
 
-/// An argument: where a field starts, or a number.
+/// An argument: the address of a field, or a number.
 #[derive(Clone, Copy)]
 pub struct At<V> {
     pub start: *mut V,
-    /// Components that the field has.
+    /// The number of components of the field.
     pub objects: usize,
     pub words: usize,
     pub parts: usize,
     pub in_doubles: bool,
     pub value: V,
     pub first_sum: usize,
-    /// The memory in which the links of a site are rebuilt, or null if they are read where they are stored.
+    /// The memory in which the links of a site are rebuilt, or null if they are read as stored.
     pub rebuilt: *mut V,
 }
 
@@ -166,13 +166,13 @@ pub fn sum_over(x: [u16; DIMENSIONS], set: usize) -> u32 {
     sum
 }
 
-/// A number of each lane, in both places of the lane, block by block.
+/// A number for each lane, in both places of the lane, block by block.
 fn per_lane<V: LaneVector>(blocks: usize, number: impl Fn(usize) -> f64) -> Vec<V> {
     let block = |block: usize| V::from_reals(|k| V::Real::from_f64(number((block * V::REALS + k) / 2)));
     (0..blocks).map(block).collect()
 }
 
-/// Sign bits of the lanes whose origins have an odd sum of coordinates in a set of directions, or an even one where `turned`.
+/// Sign bits of the lanes whose origins have an odd sum of coordinates in a set of directions, or an even one if `turned`.
 fn odd<V: LaneVector>(origins: &[[u16; DIMENSIONS]], blocks: usize, set: usize, turned: u32) -> Vec<V> {
     per_lane(blocks, |lane| if sum_over(origins[lane], set) % 2 == turned { 0.0 } else { -0.0 })
 }

@@ -1,11 +1,12 @@
-//! Real matrices along the fifth dimension, one for each chirality: two diagonals with a corner, and the two forms of their inverse
-//! (`docs/arithmetic.md` §14). Coefficients are computed here, in f64, once for all implementations; kernels round them to their fields' type.
+//! Real matrices along the fifth dimension, one for each chirality: two diagonals with a corner, and two forms of their inverse
+//! (`docs/arithmetic.md` §14). Coefficients are computed here, in f64, once for all implementations; kernels round them to the precision of their
+//! fields.
 
 use thiserror::Error;
 
 use crate::kernels::hop::Dagger;
 
-/// Why there is no such matrix. Messages are fragments.
+/// An error of a matrix along s. Messages are fragments.
 #[derive(Debug, Clone, PartialEq, Error)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the messages name the fields")]
@@ -29,23 +30,23 @@ pub enum DomainWallError {
 /// The largest extent of the fifth dimension.
 pub const MOST_LS: usize = 1024;
 
-/// How the inverse of a [`Tridiagonal`] is applied. Part of an operator's definition, since the two differ in rounding.
+/// How the inverse of a [`Tridiagonal`] is applied. It is part of an operator's definition, since the two forms differ in rounding.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum InverseForm {
-    /// Elimination along s: about five operations a component, one after the other.
+    /// Elimination along s: about five operations for a component, in sequence.
     #[default]
     Sweep,
-    /// A full matrix: ls multiply-adds a component, each s by itself.
+    /// A dense matrix: ls multiply-adds for a component, independently for each s.
     Dense,
 }
 
 impl InverseForm {
-    /// Both.
+    /// Both forms.
     pub const ALL: [Self; 2] = [Self::Sweep, Self::Dense];
 }
 
-/// A diagonal and one coefficient beside it on the ring of ls sites, for each chirality. Without dagger, chirality + (spins 0, 1) takes
-/// s − 1 and chirality − (spins 2, 3) takes s + 1; with dagger the other way round.
+/// A diagonal and one off-diagonal coefficient on the ring of ls sites, for each chirality. Without dagger, chirality + (spins 0, 1) reads s − 1,
+/// and chirality − (spins 2, 3) reads s + 1; with dagger it is the reverse.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Tridiagonal {
     diagonal: Vec<f64>,
@@ -58,7 +59,7 @@ impl Tridiagonal {
     /// y_s = diagonal_s x_s + plus_s P₊ x_{s−1} + minus_s P₋ x_{s+1}, indices modulo ls.
     ///
     /// # Errors
-    /// [`DomainWallError::Lengths`] unless all have the same length; [`DomainWallError::Ls`] unless that is 1 to [`MOST_LS`].
+    /// [`DomainWallError::Lengths`] unless all have the same length, and [`DomainWallError::Ls`] unless that is 1 to [`MOST_LS`].
     pub fn new(diagonal: Vec<f64>, plus: Vec<f64>, minus: Vec<f64>) -> Result<Self, DomainWallError> {
         let lengths = [diagonal.len(), plus.len(), minus.len()];
         if lengths != [lengths[0]; 3] {
@@ -69,14 +70,14 @@ impl Tridiagonal {
         Ok(Self { diagonal, plus, minus, dagger: Dagger::No })
     }
 
-    /// The same coefficients at every s, with `corner` for those beside the diagonal that wrap. `ls` was checked.
+    /// The same coefficients at every s, with `corner` for the off-diagonal ones that wrap around. `ls` has been checked.
     pub(super) fn ring(ls: usize, diagonal: f64, beside: f64, corner: f64) -> Self {
         let with_corner = |at: usize| (0..ls).map(|s| if s == at { corner } else { beside }).collect();
         let (plus, minus) = (with_corner(0), with_corner(ls - 1));
         Self { diagonal: vec![diagonal; ls], plus, minus, dagger: Dagger::No }
     }
 
-    /// Its transpose, which is its Hermitian conjugate: all coefficients are real.
+    /// The transpose, which is the Hermitian conjugate, since all coefficients are real.
     pub fn dagger(&self) -> Self {
         let ls = self.diagonal.len();
         let from_next = |list: &[f64]| (0..ls).map(|s| list[(s + 1) % ls]).collect();
@@ -94,16 +95,16 @@ impl Tridiagonal {
         }
     }
 
-    /// The matrix as kernels take it.
+    /// The matrix in the form that kernels use.
     pub fn matrix(&self) -> SMatrix {
         let table = [&self.diagonal[..], &self.plus, &self.minus].concat();
         SMatrix { form: MatrixForm::Tridiagonal, ls: self.diagonal.len(), dagger: self.dagger, table }
     }
 
-    /// Its inverse in one of the two forms.
+    /// The inverse in one of the two forms.
     ///
     /// # Errors
-    /// [`DomainWallError::Singular`] where there is none.
+    /// [`DomainWallError::Singular`] if there is none.
     pub fn inverse(&self, form: InverseForm) -> Result<SMatrix, DomainWallError> {
         let (ls, dagger) = (self.diagonal.len(), self.dagger);
         let ascending = dagger == Dagger::No;
@@ -131,7 +132,7 @@ pub(super) fn sweep_order(ls: usize, ascending: bool) -> impl DoubleEndedIterato
     (0..ls).map(move |k| if ascending { k } else { ls - 1 - k })
 }
 
-/// The elimination for one chirality, a list by s of each of its coefficients.
+/// The elimination for one chirality, with each coefficient as a list over s.
 struct Elimination {
     ascending: bool,
     corner: Vec<f64>,
@@ -140,7 +141,7 @@ struct Elimination {
 }
 
 impl Elimination {
-    /// Of y_s = diagonal_s x_s + beside_s x_r, with r the site before s in the order of the sweep.
+    /// The elimination of y_s = diagonal_s x_s + beside_s x_r, with r the site before s in the order of the sweep.
     fn new(diagonal: &[f64], beside: &[f64], ascending: bool) -> Result<Self, DomainWallError> {
         let ls = diagonal.len();
         let start = if ascending { 0 } else { ls - 1 };
@@ -164,7 +165,7 @@ impl Elimination {
         Ok(Self { ascending, corner, step, reciprocal })
     }
 
-    /// The inverse as a matrix, row by row: each column is the sweep of a unit vector.
+    /// The inverse as a matrix, row by row. Each column is the result of the sweep for a unit vector.
     fn dense(&self) -> Vec<f64> {
         let Self { corner, step, reciprocal, .. } = self;
         let ls = corner.len();
@@ -185,7 +186,7 @@ impl Elimination {
     }
 }
 
-/// What a table of coefficients holds.
+/// The contents of a table of coefficients.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum MatrixForm {
     /// diagonal, plus, minus: ls numbers each.
@@ -197,7 +198,7 @@ pub enum MatrixForm {
 }
 
 impl MatrixForm {
-    /// Floating-point operations of a product with a fermion of `ls` spinors: 24 for each product with a spinor, 48 where it is added.
+    /// Floating-point operations of a product with a fermion of `ls` spinors: 24 for each product with a spinor, 48 if it is added to a sum.
     pub fn flops(self, ls: usize) -> u64 {
         let (ls, multiply, multiply_add) = (ls as u64, 24, 48);
         match self {
@@ -207,7 +208,7 @@ impl MatrixForm {
         }
     }
 
-    /// The axes of its table, the slowest first: (3, ls), (2, 3, ls), (2, ls, ls).
+    /// The shape of its table, with the slowest index first: (3, ls), (2, 3, ls), (2, ls, ls).
     pub fn shape(self, ls: usize) -> Vec<usize> {
         match self {
             Self::Tridiagonal => vec![3, ls],
@@ -216,7 +217,7 @@ impl MatrixForm {
         }
     }
 
-    /// What one calls a matrix of this form.
+    /// The name of this form in messages.
     pub fn name(self) -> &'static str {
         match self {
             Self::Tridiagonal => "a tridiagonal matrix along s",
@@ -226,7 +227,7 @@ impl MatrixForm {
     }
 }
 
-/// A matrix along s as kernels take it.
+/// A matrix along s in the form that kernels use.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SMatrix {
     form: MatrixForm,
@@ -236,10 +237,10 @@ pub struct SMatrix {
 }
 
 impl SMatrix {
-    /// A matrix by its coefficients, in the order that [`MatrixForm`] says; `dagger` as [`Self::dagger`] has it.
+    /// A matrix from its coefficients, in the order of [`MatrixForm`]. `dagger` is as in [`Self::dagger`].
     ///
     /// # Errors
-    /// [`DomainWallError::Ls`]; [`DomainWallError::Table`] for another number of coefficients; [`DomainWallError::NotFinite`].
+    /// [`DomainWallError::Ls`]; [`DomainWallError::Table`] if the number of coefficients is wrong; [`DomainWallError::NotFinite`].
     pub fn new(form: MatrixForm, ls: usize, dagger: Dagger, table: Vec<f64>) -> Result<Self, DomainWallError> {
         check_ls(ls)?;
         let expected = form.shape(ls).iter().product();
@@ -252,7 +253,7 @@ impl SMatrix {
         }
     }
 
-    /// What its table holds.
+    /// The contents of its table.
     pub fn form(&self) -> MatrixForm {
         self.form
     }
@@ -262,17 +263,17 @@ impl SMatrix {
         self.ls
     }
 
-    /// Whether chirality + reads s + 1 and chirality − reads s − 1, or sweeps run so; without, the other way round.
+    /// Whether chirality + reads s + 1 and chirality − reads s − 1, or sweeps run that way. Without dagger it is the reverse.
     pub fn dagger(&self) -> Dagger {
         self.dagger
     }
 
-    /// The coefficients in f64; [`MatrixForm`] says which.
+    /// The coefficients in f64, in the order of [`MatrixForm`].
     pub fn table(&self) -> &[f64] {
         &self.table
     }
 
-    /// Floating-point operations for one column at one site, as `docs/arithmetic.md` §14 has them: a multiply-add is two.
+    /// Floating-point operations for one fermion at one site, as in `docs/arithmetic.md` §14: a multiply-add counts 2.
     pub fn flops(&self) -> u64 {
         self.form.flops(self.ls)
     }

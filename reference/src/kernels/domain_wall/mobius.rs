@@ -1,9 +1,9 @@
-//! The coefficients of Shamir's domain wall and Möbius fermions (Brower, Neff and Orginos, arXiv:1206.5214; Grid's `CayleyFermion5D` with
-//! ω = 1): what acts along s in M = DW·Din + T, DW = hop + (4 − M5).
+//! The coefficients of Shamir's domain wall and Möbius fermions (Brower, Neff and Orginos, arXiv:1206.5214; Grid's `CayleyFermion5D` with ω = 1):
+//! the matrices along s in M = DW·Din + T, with DW = hop + (4 − M5).
 
 use super::matrix::{DomainWallError, Tridiagonal, check_ls};
 
-/// The parameters of a Möbius operator, checked, and the matrices along s that they make.
+/// The parameters of a Möbius operator, which have been checked, and its matrices along s.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct MobiusCoefficients {
     ls: usize,
@@ -14,7 +14,7 @@ pub struct MobiusCoefficients {
 }
 
 impl MobiusCoefficients {
-    /// From the extent of the fifth dimension, the quark mass, the domain wall height M5, and Möbius' b and c (1 and 0: Shamir's).
+    /// Creates them from the extent of the fifth dimension, the quark mass, the domain wall height M5, and Möbius' b and c (1 and 0 for Shamir's).
     pub fn new(ls: usize, mass: f64, m5: f64, b: f64, c: f64) -> Result<Self, DomainWallError> {
         check_ls(ls)?;
         for (parameter, value) in [("the mass", mass), ("M5", m5), ("b", b), ("c", c)] {
@@ -32,7 +32,7 @@ impl MobiusCoefficients {
         self.ls
     }
 
-    /// c of every s.
+    /// c, the same for every s.
     pub fn c(&self) -> f64 {
         self.c
     }
@@ -42,18 +42,18 @@ impl MobiusCoefficients {
         4.0 - self.m5
     }
 
-    /// Din: b on the diagonal, c beside it, −mass·c in the corners. `None` where it is the identity (b = 1, c = 0), and left out.
+    /// Din: b on the diagonal, c off the diagonal, −mass·c in the corners. `None` if it is the identity (b = 1, c = 0) and is left out.
     pub fn input(&self) -> Option<Tridiagonal> {
         let identity = self.b == 1.0 && self.c == 0.0;
         (!identity).then(|| self.ring(self.b, self.c))
     }
 
-    /// T: 1 on the diagonal, −1 beside it, +mass in the corners.
+    /// T: 1 on the diagonal, −1 off the diagonal, +mass in the corners.
     pub fn walls(&self) -> Tridiagonal {
         self.ring(1.0, -1.0)
     }
 
-    /// Mooee: b(4 − M5) + 1 on the diagonal, c(4 − M5) − 1 beside it, −mass times that in the corners.
+    /// Mooee: b(4 − M5) + 1 on the diagonal, c(4 − M5) − 1 off the diagonal, and −mass times the latter in the corners.
     pub fn diagonal(&self) -> Tridiagonal {
         let cee = 1.0 - self.c * self.height();
         self.ring(self.b * self.height() + 1.0, -cee)

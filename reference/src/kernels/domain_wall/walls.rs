@@ -1,4 +1,4 @@
-//! Between four dimensions and the walls of the fifth. No arithmetic: components are moved.
+//! From four dimensions to the walls of the fifth, and back. Components are moved, without arithmetic.
 
 use crate::field::{Field, FieldError, Spinors};
 use crate::real::Real;
@@ -8,7 +8,7 @@ use super::columns;
 /// Words of one chirality of a spinor.
 const HALF: usize = Spinors::WORDS / 2;
 
-/// Each spinor η of a site as a column of `ls`: P₊η at s = 0 and P₋η at s = ls − 1, zeros elsewhere.
+/// Each spinor η of a site as a fermion of `ls` spinors: P₊η at s = 0 and P₋η at s = ls − 1, zeros elsewhere.
 pub fn onto_walls<R: Real>(eta: &Field<R, Spinors>, ls: usize) -> Result<Field<R, Spinors>, FieldError> {
     let count = eta.kind().count();
     let mut column = Field::zeros(*eta.lattice(), eta.sites(), Spinors::new(count * ls))?;
@@ -21,10 +21,10 @@ pub fn onto_walls<R: Real>(eta: &Field<R, Spinors>, ls: usize) -> Result<Field<R
     Ok(column)
 }
 
-/// Of each column ψ of `ls` spinors, P₋ψ at s = 0 plus P₊ψ at s = ls − 1.
+/// For each fermion ψ of `ls` spinors, P₋ψ at s = 0 plus P₊ψ at s = ls − 1.
 ///
 /// # Errors
-/// [`FieldError::Mismatch`] if the spinors of a site are no whole columns.
+/// [`FieldError::Mismatch`] if the number of spinors at a site is not a multiple of `ls`.
 pub fn from_walls<R: Real>(psi: &Field<R, Spinors>, ls: usize) -> Result<Field<R, Spinors>, FieldError> {
     let columns = columns(psi.kind(), ls, || psi.describe())?;
     let mut quark = Field::zeros(*psi.lattice(), psi.sites(), Spinors::new(columns))?;

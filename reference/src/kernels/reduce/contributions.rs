@@ -1,4 +1,4 @@
-//! What sites contribute to norms and inner products (`docs/arithmetic.md` §8), eight sites at a time.
+//! The contributions of sites to norms and inner products (`docs/arithmetic.md` §8), for eight sites at a time.
 
 use std::marker::PhantomData;
 
@@ -8,21 +8,21 @@ use crate::memory::prefetch_stream;
 use crate::tensor::eight::{self, parts};
 use crate::tensor::{Doubles, LaneVector};
 
-/// Takes the contributions of sites, `N` doubles each. All of weight has to be `#[inline(always)]`.
+/// Receives the contributions of sites, `N` doubles each. All expensive methods must be `#[inline(always)]`.
 pub(crate) trait Sink<D, const N: usize> {
-    /// Takes those of eight lanes: lane `lane + l` of outer site `osite + o` in the place k where [`eight::lane_at`] is o · lanes of a
-    /// vector + l.
+    /// Receives those of eight lanes. Lane `lane + l` of outer site `osite + o` is in the place k for which [`eight::lane_at`] is o · (lanes of a
+    /// vector) + l.
     fn eight(&mut self, osite: usize, lane: usize, terms: [D; N]);
-    /// Takes those of one lane.
+    /// Receives those of one lane.
     fn one(&mut self, osite: usize, lane: usize, terms: [f64; N]);
 }
 
-/// Makes contributions of fields whose words are vectors `V`.
+/// Computes contributions from fields whose words are vectors `V`.
 #[derive(Clone, Copy)]
 pub(crate) struct Contributions<V> {
-    /// Reals of an outer site.
+    /// The number of reals of an outer site.
     an_osite: usize,
-    /// Vectors of a word.
+    /// The number of vectors of a word.
     blocks: usize,
     words: usize,
     vectors: PhantomData<V>,
@@ -30,16 +30,16 @@ pub(crate) struct Contributions<V> {
 
 impl<V: LaneVector> Contributions<V> {
     pub(crate) const LANES: usize = V::REALS / 2;
-    /// Outer sites that are best taken together: one vector of each makes eight lanes.
+    /// The best number of outer sites to compute together: one vector of each makes eight lanes.
     pub(crate) const OSITES: usize = eight::osites::<V>();
 
-    /// Of fields of this shape, with words of `blocks` vectors.
+    /// For fields of this shape, with words of `blocks` vectors.
     pub(crate) fn new(shape: TaskSizes, blocks: usize) -> Self {
         let TaskSizes { an_osite, .. } = shape;
         Self { an_osite, blocks, words: an_osite / (V::REALS * blocks), vectors: PhantomData }
     }
 
-    /// |x|² of each site of some outer sites.
+    /// |x|² of each site of a range of outer sites.
     #[inline(always)]
     pub(crate) fn norms(&self, x: &[V::Real], sink: &mut impl Sink<V::Doubles, 1>) {
         let chunks = x.chunks_exact(Self::OSITES * self.an_osite);
@@ -65,7 +65,7 @@ impl<V: LaneVector> Contributions<V> {
         }
     }
 
-    /// ⟨x, y⟩ of each site of some outer sites, real and imaginary part.
+    /// ⟨x, y⟩ of each site of a range of outer sites, real and imaginary part.
     #[inline(always)]
     pub(crate) fn inner_products(&self, x: &[V::Real], y: &[V::Real], sink: &mut impl Sink<V::Doubles, 2>) {
         let a_chunk = Self::OSITES * self.an_osite;
@@ -95,7 +95,7 @@ impl<V: LaneVector> Contributions<V> {
         }
     }
 
-    /// ⟨x, y⟩ of each site of `osites` outer sites, at most [`Self::OSITES`], whose words begin so many reals apart in x and in y.
+    /// ⟨x, y⟩ of each site of `osites` outer sites, at most [`Self::OSITES`]. `strides` are the distances of their words in x and in y, in reals.
     #[inline(always)]
     pub(crate) fn inner_products_apart(
         &self,
@@ -129,16 +129,16 @@ impl<V: LaneVector> Contributions<V> {
         }
     }
 
-    /// Outer sites, to be read site by site: those that do not make eight lanes.
+    /// Outer sites that do not make eight lanes, to be read site by site.
     fn site_words<'a>(&self, osites: &'a [V::Real]) -> SiteWords<'a, V::Real> {
         SiteWords { field: bytemuck::cast_slice(osites), words: self.words, nsimd: self.blocks * Self::LANES }
     }
 }
 
-/// The vectors of as many outer sites as make eight lanes with one vector of each.
+/// The vectors of outer sites, one vector of each of which makes eight lanes.
 struct Chunk<'a, V> {
     vectors: &'a [V],
-    /// Vectors of an outer site.
+    /// The number of vectors of an outer site.
     an_osite: usize,
 }
 
@@ -150,14 +150,13 @@ impl<'a, V: LaneVector> Chunk<'a, V> {
         Self { vectors: bytemuck::cast_slice(reals), an_osite: reals.len() / V::REALS / Self::OSITES }
     }
 
-    /// Of outer sites that begin so many reals apart.
+    /// Outer sites whose words begin `stride` reals apart.
     #[inline(always)]
     fn apart(reals: &'a [V::Real], stride: usize) -> Self {
         Self { vectors: bytemuck::cast_slice(reals), an_osite: stride / V::REALS }
     }
 
-    /// Real and imaginary parts of eight lanes, of vector `vector` of each outer site. Over all vectors, all lines of a later chunk are
-    /// asked for.
+    /// Real and imaginary parts of eight lanes, from vector `vector` of each outer site. Over all vectors, it prefetches all lines of a later chunk.
     #[inline(always)]
     fn eight(&self, vector: usize) -> (V::Doubles, V::Doubles) {
         const CACHE_LINE: usize = 64;
@@ -167,7 +166,7 @@ impl<'a, V: LaneVector> Chunk<'a, V> {
         self.eight_once_more(vector)
     }
 
-    /// The same of numbers that are read more than once, and lie in a cache: nothing is asked for.
+    /// As [`Self::eight`], without prefetching, for numbers that are read again and are in a cache.
     #[inline(always)]
     fn eight_once_more(&self, vector: usize) -> (V::Doubles, V::Doubles) {
         parts(|osite| &self.vectors[osite * self.an_osite + vector])

@@ -4,15 +4,15 @@ use super::contributions::Sink;
 use crate::exact::{ExactSum, RunningSum};
 use crate::tensor::Doubles;
 
-/// Vectors of eight terms that make a block of [`RunningSum`].
+/// The number of vectors of eight terms that make a block of [`RunningSum`].
 const VECTORS: usize = <RunningSum>::BLOCK / crate::doubles::SITES;
 
-/// `N` exact sums. Terms are collected until they make a block of [`RunningSum`].
+/// `N` exact sums. Terms are collected until they fill a block of [`RunningSum`].
 pub(crate) struct ExactTerms<D, const N: usize> {
     sums: [RunningSum<D>; N],
     collected: [[D; VECTORS]; N],
     filled: usize,
-    /// Terms that came one by one.
+    /// Terms that were added one by one.
     others: Vec<[f64; N]>,
 }
 

@@ -5,7 +5,7 @@ use num_complex::Complex;
 use crate::field::FieldData;
 use crate::real::Real;
 
-/// The words of a field, to be read site by site.
+/// The words of a field, for reading site by site.
 #[derive(Clone, Copy)]
 pub(crate) struct SiteWords<'a, R> {
     pub(crate) field: &'a [Complex<R>],
@@ -29,7 +29,7 @@ impl<'a, R: Real> SiteWords<'a, R> {
         [re.to_f64(), im.to_f64()]
     }
 
-    /// |x|² of a site, the one of number `element` in memory.
+    /// |x|² of site number `element` in memory.
     #[inline(always)]
     pub(in super::super) fn norm2(&self, element: usize) -> f64 {
         let (osite, lane) = (element / self.nsimd, element % self.nsimd);

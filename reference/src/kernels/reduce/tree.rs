@@ -1,4 +1,4 @@
-//! Grid's block reduction (`docs/arithmetic.md` §8), over contributions in the order of memory: outer sites slow, lanes fast.
+//! Grid's block reduction (`docs/arithmetic.md` §8), over contributions in the order of memory: lanes are faster than outer sites.
 
 use std::ops::Range;
 
@@ -8,9 +8,9 @@ use crate::layout::TreePlan;
 use crate::tasks::{self, for_each_chunk};
 use crate::tensor::{Doubles, InstructionSet, LaneVector, Task, eight};
 
-/// What makes the contributions of some outer sites, those of the reals of a task.
+/// Computes the contributions of some outer sites: those of the reals of a task.
 pub(super) trait TaskContributions<V: LaneVector, const N: usize>: Sync {
-    /// Puts them into `order`. It has to be `#[inline(always)]`.
+    /// Stores them in `order`. It must be `#[inline(always)]`.
     fn contribute(&self, reals: Range<usize>, contributions: &Contributions<V>, order: &mut MemoryOrder<'_, N>);
 }
 
@@ -50,11 +50,11 @@ impl<V: LaneVector, T: TaskContributions<V, N>, const N: usize> Task<(usize, &mu
     }
 }
 
-/// Puts contributions where their sites stand in memory.
+/// Stores contributions at the positions of their sites in memory.
 pub(super) struct MemoryOrder<'a, const N: usize> {
     terms: &'a mut [[f64; N]],
     nsimd: usize,
-    /// Lanes of a vector.
+    /// The number of lanes of a vector.
     lanes: usize,
 }
 
@@ -81,8 +81,8 @@ impl<const N: usize> MemoryOrder<'_, N> {
     }
 }
 
-/// The tree sum of `n` elements, with `N` sums side by side. Blocks are tasks; the order within and between them is that of the plan,
-/// whatever the number of threads.
+/// The tree sum of `n` elements, with `N` sums side by side. Blocks are tasks. The order within and between them is that of the plan, whatever the
+/// number of threads.
 pub(crate) fn tree_sum<const N: usize>(plan: TreePlan, n: usize, term: impl Fn(usize) -> [f64; N] + Sync) -> [f64; N] {
     let (threads, blocks) = (plan.threads(), plan.blocks());
     let add = |s: [f64; N], x: [f64; N]| std::array::from_fn(|k| s[k] + x[k]);
@@ -103,7 +103,7 @@ pub(crate) fn tree_sum<const N: usize>(plan: TreePlan, n: usize, term: impl Fn(u
     block_sum(&mut of_threads, plan.warp(), add)
 }
 
-/// Each warp in halves, then the warps one after the other.
+/// Each warp is summed by halving, then the warps are added in order.
 fn block_sum<const N: usize>(
     of_threads: &mut [[f64; N]],
     warp: usize,

@@ -1,4 +1,5 @@
-//! What ends the program by a signal, in code that is not ours: drivers that are loaded, kernels that others wrote. It is said before it ends.
+//! Explains a signal that ends the program in other code: in drivers, or in kernels that others wrote. The message is printed before the
+//! program ends.
 
 #[cfg(unix)]
 mod handlers {
@@ -7,14 +8,14 @@ mod handlers {
     use libc::{SIGABRT, SIGBUS, SIGILL, SIGSEGV, c_int, sighandler_t};
 
     pub const SIGNALS: [c_int; 4] = [SIGABRT, SIGSEGV, SIGBUS, SIGILL];
-    /// What is said, of text that lives as long as the program.
+    /// The message, a text that lives as long as the program.
     static TEXT: AtomicPtr<u8> = AtomicPtr::new(std::ptr::null_mut());
     static LENGTH: AtomicUsize = AtomicUsize::new(0);
 
     static SAID: AtomicBool = AtomicBool::new(false);
 
     extern "C" fn explain(_: c_int) {
-        // Another thread says it, and ends them all.
+        // Another thread prints the message, and ends all threads.
         while SAID.swap(true, Ordering::Relaxed) {
             // SAFETY: it may be called in a handler.
             unsafe { libc::pause() };
@@ -38,7 +39,7 @@ mod handlers {
         unsafe { libc::_exit(2) }
     }
 
-    /// The driver on the stack of the thread that failed: the outermost library that the loader called.
+    /// The driver on the stack of the failed thread: the outermost library that the OpenCL loader called.
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     fn library() -> Option<&'static std::ffi::CStr> {
         const OTHERS: [&[u8]; 3] = [b"libc.so", b"ld-linux", b"libpthread"];
@@ -51,7 +52,7 @@ mod handlers {
             }
         };
         let mut frames = [std::ptr::null_mut(); 256];
-        // The stack may be damaged, or a lock be held.
+        // The stack may be damaged, or a lock may be held.
         // SAFETY: what is known was said already: if this fails, or takes long, the program ends too.
         let depth = unsafe {
             libc::alarm(2);
@@ -71,7 +72,7 @@ mod handlers {
         found
     }
 
-    /// Loads what a stack is walked with, which a handler must not do.
+    /// Loads the code that walks the stack, which a signal handler must not do.
     pub(crate) fn prepare() {
         #[cfg(all(target_os = "linux", target_env = "gnu"))]
         // SAFETY: room for one frame.
@@ -97,7 +98,8 @@ mod handlers {
     }
 }
 
-/// Runs `work`. If a signal of a fault comes meanwhile, on any thread, the program says `why`, and in which library, and ends with status 2.
+/// Runs `work`. If a fault signal arrives during it, on any thread, the program prints `why` and the library in which it happened, and ends
+/// with status 2.
 #[cfg(unix)]
 pub fn explaining_crashes<T>(why: &'static str, work: impl FnOnce() -> T) -> T {
     use handlers::{SIGNALS, action, ours};

@@ -1,4 +1,4 @@
-//! Which OpenCL devices the machine has; and which drivers are installed and offer none, with the reason.
+//! Finds the OpenCL devices of the machine, and the reasons why installed drivers offer no device.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -16,17 +16,17 @@ use super::handles::{RawDevice, text};
 use super::info::{DeviceInfo, LACKS, POCL, describe};
 use crate::temporary::Temporary;
 
-/// Every device of every platform, also those that cannot be used (see [`DeviceInfo::unusable_because`]). The list is made once
-/// in a process.
+/// Every device of every platform, including those that cannot be used (see [`DeviceInfo::unusable_because`]). The list is made once in a
+/// process.
 ///
 /// # Errors
-/// [`OpenClError::NoOpenCl`] where the library cannot be loaded or knows no platform. A platform that fails to list its
-/// devices is passed over, as OpenCL loaders do: [`faults`] tells why.
+/// [`OpenClError::NoOpenCl`] if the library cannot be loaded or knows no platform. A platform that fails to list its devices is skipped, as
+/// OpenCL loaders do; [`faults`] returns the reason.
 pub fn devices() -> Result<Vec<DeviceInfo>, OpenClError> {
     Ok(enumerated()?.devices.iter().map(|(info, _)| info.clone()).collect())
 }
 
-/// Why drivers that are installed offer no device, in a sentence each. Drivers stay installed when their device is taken out: it need be no fault.
+/// Why installed drivers offer no device, one sentence each. This need not be a fault: a driver stays installed when its device is removed.
 pub fn faults() -> Result<Vec<String>, OpenClError> {
     let mut faults = enumerated()?.without_devices.clone();
     faults.extend(unloaded_drivers(&driver_files().1, true));
@@ -45,20 +45,20 @@ pub(crate) fn handle_of(info: &DeviceInfo) -> Result<RawDevice, OpenClError> {
 #[derive(Default)]
 struct Enumerated {
     devices: Vec<(DeviceInfo, RawDevice)>,
-    /// The platforms that list no device, and why.
+    /// The platforms without devices, with the reasons.
     without_devices: Vec<String>,
 }
 
 const CRASHED: &str = "an OpenCL driver crashed while its devices were listed: move its .icd file out of /etc/OpenCL/vendors, set OCL_ICD_VENDORS to that of \
                        another driver, or use --device cpu, which loads none";
 
-/// What was found, or why nothing was.
+/// The devices and platforms that were found, or why none was found.
 static LIST: OnceLock<Result<Enumerated, Absent>> = OnceLock::new();
 
-/// The one list of the process. Made by one thread while others wait, because PoCL 3.1 crashes when two threads call it for the
-/// first time at once.
+/// The list of the process. One thread makes it while others wait, because PoCL 3.1 crashes if two threads call it for the first time
+/// simultaneously.
 fn enumerated() -> Result<&'static Enumerated, OpenClError> {
-    // A driver makes the threads of a CPU as its devices are listed for the first time.
+    // A driver creates the threads of a CPU when its devices are listed for the first time.
     let list = LIST.get_or_init(|| {
         let list = explaining_crashes(CRASHED, || with_large_stacks(enumerate));
         note_loaded();
@@ -98,7 +98,7 @@ fn enumerate() -> Result<Enumerated, Absent> {
     Ok(found)
 }
 
-/// Why there is no platform, and whether a driver or a library is there that should have given one.
+/// Why there is no platform, and whether an installed driver or library should have offered one.
 struct Absent {
     reason: String,
     is_installed: bool,
@@ -130,7 +130,7 @@ const NO_PLATFORM: i32 = -1001;
 /// The environment variable that names the OpenCL library.
 const LIBRARY: &str = "OPENCL_DYLIB_PATH";
 
-/// Refuses a library that the environment names and that cannot be loaded: another one would be taken without a word.
+/// Refuses a library that the environment names if it cannot be loaded, because another one would be loaded silently.
 fn library_of_the_environment() -> Result<(), String> {
     let Some(paths) = std::env::var_os(LIBRARY) else { return Ok(()) };
     let paths = paths.to_string_lossy();
@@ -144,27 +144,28 @@ fn library_of_the_environment() -> Result<(), String> {
     Err(format!("{LIBRARY} names '{paths}', which cannot be loaded ({why}): give the path of a libOpenCL, or unset it"))
 }
 
-/// What is known of why a platform has no device.
+/// A hint why a platform has no device.
 fn hint(platform: &str) -> String {
     let cache = unusable_cache(platform).map(|why| format!(": {why}"));
     let debug = (platform == POCL).then(|| "; POCL_DEBUG=err in the environment makes it tell why".to_owned());
     cache.or(debug).unwrap_or_default()
 }
 
-/// Why a platform cannot keep its compiled programs, without which it neither lists devices nor builds anything; none if it can, or nothing is known.
+/// Why a platform cannot store its compiled programs, without which it neither lists devices nor builds anything; `None` if it can, or if
+/// nothing is known.
 pub(crate) fn unusable_cache(platform: &str) -> Option<String> {
     let named = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let cache = named("POCL_CACHE_DIR")
         .or_else(|| Some(named("XDG_CACHE_HOME")?.join("pocl")))
         .or_else(|| Some(named("HOME")?.join(".cache/pocl")))
         .filter(|_| platform == POCL)?;
-    // PoCL would have made it.
+    // PoCL would have created it.
     let written = std::fs::create_dir_all(&cache).and_then(|()| Temporary::new_in(&cache, "probe", 0o600));
     let cure = "set POCL_CACHE_DIR to a directory that can be written";
     written.err().map(|error| format!("it cannot write its cache {} ({error}); {cure}", cache.display()))
 }
 
-/// Where drivers are registered with the loader, and the files (`*.icd`) there.
+/// The directory where drivers are registered with the loader, and its files (`*.icd`).
 fn driver_files() -> (PathBuf, Vec<PathBuf>) {
     let named = ["OCL_ICD_VENDORS", "OPENCL_VENDOR_PATH"].into_iter().find_map(std::env::var_os);
     let vendors = named.map_or_else(|| PathBuf::from("/etc/OpenCL/vendors"), PathBuf::from);
@@ -177,7 +178,8 @@ fn driver_files() -> (PathBuf, Vec<PathBuf>) {
     (vendors, files)
 }
 
-/// The files of drivers that cannot be loaded or offer no platform: one sentence each. `some_do`: whether one that is loaded counts as one that offers some.
+/// Driver files whose drivers cannot be loaded or offer no platform, one sentence each. `some_do`: whether a driver that can be loaded is
+/// assumed to offer a platform.
 fn unloaded_drivers(files: &[PathBuf], some_do: bool) -> Vec<String> {
     let driver = |file: &PathBuf| {
         let library = std::fs::read_to_string(file).map_err(|error| format!("cannot be read ({error})"));
@@ -188,7 +190,7 @@ fn unloaded_drivers(files: &[PathBuf], some_do: bool) -> Vec<String> {
             Ok(library) => match loaded(Path::new(&library)) {
                 Err(reason) => format!("names '{library}', which cannot be loaded ({reason})"),
                 Ok(Loaded { is_driver: false, .. }) => {
-                    format!("names '{library}', which is no OpenCL driver: it lacks {ENTRY}")
+                    format!("names '{library}', which is not an OpenCL driver: it lacks {ENTRY}")
                 }
                 Ok(Loaded { before: true, .. }) if some_do => return None,
                 Ok(_) => format!("names '{library}', which offers no platform"),
@@ -199,12 +201,12 @@ fn unloaded_drivers(files: &[PathBuf], some_do: bool) -> Vec<String> {
     files.iter().filter_map(driver).collect()
 }
 
-/// The function of a driver that loaders call first.
+/// The driver's function that loaders call first.
 const ENTRY: &str = "clGetExtensionFunctionAddress";
 
 /// A library that can be loaded.
 struct Loaded {
-    /// Whether the process has it already.
+    /// Whether the process had already loaded it.
     before: bool,
     is_driver: bool,
 }
@@ -223,7 +225,7 @@ fn open_library(library: &Path, flags: libc::c_int) -> Result<*mut libc::c_void,
     Err(message.map_or_else(String::new, |text| text.to_string_lossy().into_owned()))
 }
 
-/// A library, or why it cannot be loaded.
+/// Loads a library, or returns why it cannot be loaded.
 #[cfg(unix)]
 fn loaded(library: &Path) -> Result<Loaded, String> {
     let there = open_library(library, libc::RTLD_LAZY | libc::RTLD_NOLOAD);
@@ -242,11 +244,12 @@ fn loaded(_: &Path) -> Result<Loaded, String> {
     Ok(Loaded { before: true, is_driver: true })
 }
 
-/// Stacks for such groups, by an estimate: a work-item of a stencil keeps some 64 words, which is 32 KiB for two spinors in lanes of 256 bytes.
+/// The stack size for such groups, by an estimate: a work-item of a stencil keeps some 64 words, which is 32 KiB for two spinors in lanes
+/// of 256 bytes.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const STACK_BYTES: usize = 64 << 20;
 
-/// Runs `work` while new threads get large stacks. On the usual 8 MiB, a group of 1024 work-items overwrites what lies below, or crashes.
+/// Runs `work` while new threads get large stacks. On the usual 8 MiB, a group of 1024 work-items overwrites the memory below, or crashes.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 fn with_large_stacks<T>(work: impl FnOnce() -> T) -> T {
     unsafe extern "C" {

@@ -1,21 +1,21 @@
-//! What is known of drivers that do something wrong or unusual: facts in `drivers.toml`, and what they change of a device.
+//! Drivers with defects or unusual behaviour: facts in `drivers.toml`, and how they change a device.
 
 use serde::{Deserialize, Serialize};
 
 use crate::toml_text;
 
-/// The environment variable that names a file in place of the facts of this version, or `none`.
+/// The environment variable with a file that replaces the facts of this version, or `none`.
 pub(super) const DRIVERS: &str = "LANEFIELD_DRIVERS";
 
-/// What a driver does, and what is done about it.
+/// A defect of a driver, and its workaround.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct DriverFact {
-    /// What it does.
+    /// The defect.
     pub wrong: String,
-    /// What is done about it.
+    /// The workaround.
     pub instead: String,
-    /// With which versions that was seen, and where.
+    /// The versions in which it was seen, and where.
     pub seen: String,
     #[serde(default, skip_serializing)]
     platform: String,
@@ -47,10 +47,10 @@ struct File {
 }
 
 impl DriverFact {
-    /// Those of this version, or of the file that the environment names.
+    /// The facts of this version, or of the file that the environment names.
     ///
     /// # Errors
-    /// A sentence about a file that cannot be read, or that is wrong.
+    /// A sentence about a file that cannot be read or is malformed.
     pub(super) fn all() -> Result<Vec<Self>, String> {
         match std::env::var_os(DRIVERS) {
             None => Ok(shipped()),
@@ -65,7 +65,7 @@ impl DriverFact {
         }
     }
 
-    /// Whether it holds of a device, by the names of its platform and its own, and its driver's version.
+    /// Whether this fact applies to a device, given its platform, its name and its driver's version.
     pub(super) fn holds_of(&self, platform: &str, device: &str, driver: &str) -> bool {
         let contains = |text: &str, part: &str| text.to_lowercase().contains(&part.to_lowercase());
         let of_version = |version: &String| {

@@ -1,11 +1,11 @@
-//! The errors of the OpenCL runtime: what was asked of the driver, with which sizes, what it answered by name, and what to
-//! try. Messages are lower-case fragments that fit after "failed to …: ".
+//! Errors of the OpenCL runtime. They name the call, its sizes, the driver's answer, and what to try. Messages are lower-case fragments
+//! that fit after "failed to …: ".
 
 use std::fmt;
 
 use opencl3::error_codes as codes;
 
-/// How to get an OpenCL device onto a machine that has none; part of [`OpenClError::NoOpenCl`] where that would help.
+/// How to install an OpenCL device on a machine that has none. Part of [`OpenClError::NoOpenCl`] if that would help.
 pub(crate) const HOW_TO_GET_OPENCL: &str = if cfg!(target_feature = "crt-static") {
     "this program is linked statically, and cannot load OpenCL: take the one that is linked with glibc"
 } else {
@@ -13,7 +13,7 @@ pub(crate) const HOW_TO_GET_OPENCL: &str = if cfg!(target_feature = "crt-static"
      vendor's driver; OPENCL_DYLIB_PATH names another libOpenCL, and each file in /etc/OpenCL/vendors names one driver"
 };
 
-/// The environment variable that says how much device memory is taken at most.
+/// The environment variable that limits device memory.
 pub(crate) const MEMORY_LIMIT: &str = "LANEFIELD_MEMORY_LIMIT";
 
 /// The status that an OpenCL call returned. Displays as its name in `CL/cl.h` with the number, `CL_OUT_OF_RESOURCES (-5)`.
@@ -29,7 +29,7 @@ impl ClStatus {
         )
     }
 
-    /// What a user can try, or nothing where the status alone does not tell.
+    /// Advice for the user; empty if the status alone does not suggest any.
     fn advice(self) -> &'static str {
         match self.0 {
             codes::CL_OUT_OF_RESOURCES => {
@@ -56,7 +56,7 @@ impl ClStatus {
     }
 }
 
-/// NVIDIA's status for an illegal read or write by a kernel; it stands in no header.
+/// NVIDIA's status for an illegal read or write by a kernel. No header defines it.
 const NVIDIA_ILLEGAL_ACCESS: i32 = -9999;
 
 impl fmt::Display for ClStatus {
@@ -68,7 +68,7 @@ impl fmt::Display for ClStatus {
     }
 }
 
-/// Why the OpenCL runtime could not do what it was asked for.
+/// Why an operation of the OpenCL runtime failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the messages name the fields")]
@@ -91,7 +91,7 @@ pub enum OpenClError {
     #[error(
         "{call} failed with {status}: no room for {bytes} bytes of {what} on {device}; held already: {held}; the device has \
          {device_bytes} bytes, at most {max_allocation_bytes} in one buffer; try a smaller lattice, f32 instead of f64, \
-         links of 12 or 8 reals, or end other programs that use the device"
+         reconstruct 12 or 8, or end other programs that use the device"
     )]
     OutOfMemory {
         call: &'static str,
@@ -158,13 +158,13 @@ pub enum OpenClError {
     LocalMemory { kernel: String, bytes: usize, device: String, available: u64 },
 
     #[error(
-        "argument {number} of {kernel}, as it was captured, names a buffer that there is not, or has another number of bytes than its type"
+        "argument {number} of {kernel}, as captured, names a buffer that does not exist, or does not have the size of its type"
     )]
     CapturedArgument { kernel: String, number: usize },
 }
 
 impl OpenClError {
-    /// The error of a call, with the context that makes it readable.
+    /// The error of a call, with its context.
     pub(crate) fn call(call: &'static str, status: i32, what: impl Into<String>) -> Self {
         OpenClError::Call { call, status: ClStatus(status), what: what.into() }
     }
@@ -177,7 +177,7 @@ fn advice_after(status: ClStatus) -> String {
     }
 }
 
-/// Enough of a build log to mend the source by: compilers put the first error first.
+/// The number of lines of a build log in an error. Compilers put the first error first.
 const LOG_LINES: usize = 40;
 
 fn trimmed_log(log: &str) -> String {
@@ -195,49 +195,49 @@ fn trimmed_log(log: &str) -> String {
     kept.join("\n")
 }
 
-/// Why an OpenCL device cannot do what it was asked, beside what the runtime reports. Messages are fragments.
+/// Why an OpenCL device cannot do what was requested, apart from errors of the runtime. Messages are fragments.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the messages name the fields")]
 pub enum DeviceError {
     #[error(
-        "{device} has no f64 (cl_khr_fp64): use f32 or half precision, a solver that is f32 or half inside, or the device cpu"
+        "{device} has no f64 (cl_khr_fp64): use f32 or half precision, a mixed precision solver, or the device cpu"
     )]
     NoDoubles { device: String },
     #[error(
-        "{device} takes at most {most} work-items a group, and the plan has {plan}: take a plan with smaller blocks, or replay this one \
+        "{device} supports at most {most} work-items in a group, and the plan has {plan}: use a plan with smaller blocks, or replay this one \
          with --device cpu"
     )]
     PlanTooLarge { plan: lanefield_reference::layout::TreePlan, device: String, most: usize },
     #[error(transparent)]
     Body(#[from] crate::body::BodyError),
     #[error(
-        "{first} and {other} of {kernel} lie in device memory in different layouts: make both with the same access width and site order"
+        "{first} and {other} of {kernel} have different layouts in device memory: create both with the same access width and site order"
     )]
     Layouts { kernel: &'static str, first: &'static str, other: &'static str },
-    #[error("{device} cannot finish a sum by retirement count: {reason}; finish by second-kernel")]
+    #[error("{device} cannot finish a sum by retirement count: {reason}; use second-kernel")]
     NoRetirement { device: String, reason: String },
     #[error("{device} returned a sum that no terms can have: {reason}; its memory or its driver cannot be trusted")]
     DamagedSum { device: String, reason: String },
-    #[error(
-        "{kernel} was not among the {launches} launches that were watched: capture a kernel that the call launches"
-    )]
+    #[error("{kernel} was not among the {launches} launches of the call: capture a kernel that the call launches")]
     NotLaunched { kernel: String, launches: usize },
-    #[error("the driver of {device} gives no binary of the program of {kernel}: capture it on another device")]
+    #[error(
+        "the driver of {device} does not return the binary of the program of {kernel}: capture it on another device"
+    )]
     NoBinary { device: String, kernel: String },
     #[error("{role} of {kernel} has no value")]
     Role { kernel: &'static str, role: String },
 }
 
 impl DeviceError {
-    /// What a device lacks and says that it lacks, where that is the error: then nothing failed.
+    /// The missing capability, if that is the error: then nothing failed.
     pub fn lack(error: &crate::backend::BackendError) -> Option<String> {
         let error = error.of_device::<Self>()?;
         matches!(error, Self::NoDoubles { .. } | Self::PlanTooLarge { .. }).then(|| error.to_string())
     }
 }
 
-/// Why a source could not be put together.
+/// Why a source could not be assembled.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the messages name the fields")]

@@ -1,8 +1,8 @@
-//! Times of the commands of one queue, for a timeline (`backend/timeline`). Events are kept until many of them are done, and then asked in one
-//! go, so that a run is disturbed seldom and a long one never holds more than [`MOST_EVENTS`].
+//! The times of the commands in one queue, for a timeline (`backend/timeline`). Events are kept until many of them are done, and then
+//! queried together. A run is thus rarely disturbed, and a long one never holds more than [`MOST_EVENTS`].
 //!
-//! The clocks of device and host differ by an offset that nobody tells. Each command bounds it: it was queued, by the device's clock, after the
-//! host began the call and before the call was over. What all bounds allow together is narrower than any of them, and is looked for anew in
+//! The clocks of device and host differ by an unknown offset. Each command bounds it: by the device's clock, the command was queued after
+//! the host began the call and before the call ended. The intersection of all bounds is narrower than any of them. It is computed anew for
 //! each batch, since clocks drift.
 
 use std::collections::VecDeque;
@@ -14,15 +14,15 @@ use super::handles::RawEvent;
 use super::lock::lock;
 use crate::backend::timeline::{Command, CommandKind, Group, NameId, Stages, Timeline, Work};
 
-/// Events from which on those that are done are asked for their times.
+/// The number of events after which those that are done are queried.
 const BATCH: usize = 4096;
-/// Events that are held at most: beyond that the host waits for half of them.
+/// The maximum number of events that are held. Beyond it the host waits for half of them.
 const MOST_EVENTS: usize = 16 * BATCH;
 
-/// What is known of a command when it is queued.
+/// The description of a command when it is queued.
 pub(crate) struct Note {
     pub kind: CommandKind,
-    /// That of the kernel; else that of the kind.
+    /// The name of the kernel; otherwise that of the kind.
     pub name: Option<Arc<str>>,
     pub work: Work,
 }
@@ -55,7 +55,7 @@ struct Waiting {
     kind: CommandKind,
     name: NameId,
     work: Work,
-    /// When the call began and was over, by the host's clock.
+    /// Begin and end of the call by the host's clock.
     call: [i64; 2],
 }
 
@@ -73,7 +73,7 @@ impl Recorder {
         self.queue
     }
 
-    /// Keeps the event of a command that was just queued, by a call that began at `began`.
+    /// Keeps the event of a command that was just queued by a call that began at `began`.
     pub(crate) fn keep(&self, event: &RawEvent, note: Note, began: i64) {
         let name = self.timeline.name(note.name.as_deref().unwrap_or(note.kind.name()));
         let call = [began, self.timeline.now()];
@@ -83,14 +83,14 @@ impl Recorder {
         let held = pending.commands.len();
         if held.is_multiple_of(BATCH) {
             if held >= MOST_EVENTS {
-                // What went wrong is told to whoever waits next; here only the times are of interest.
+                // An error is reported to whoever waits next; here only the times matter.
                 let _ = pending.commands[held / 2].event.wait();
             }
             self.resolve(&mut pending);
         }
     }
 
-    /// Records everything that is done.
+    /// Records all commands that are done.
     pub(crate) fn resolve_done(&self) {
         self.resolve(&mut lock(&self.pending));
     }
@@ -109,7 +109,7 @@ impl Recorder {
                 (waiting, times)
             })
             .collect();
-        // A command without a time in the queue says nothing of the clocks.
+        // A command without a queued time does not bound the offset.
         let queued = |times: &Option<[u64; 4]>| times.map(|times| times[0]).filter(|&queued| queued > 0);
         let bounds = batch.iter().filter_map(|(waiting, times)| Some((waiting.call, queued(times)?)));
         let offset = pending.offset.narrowed(bounds);
@@ -117,7 +117,7 @@ impl Recorder {
             let Waiting { kind, name, work, call: [began, ended], .. } = waiting;
             let stages = match times {
                 Some(times) => stages(times, offset),
-                // The driver keeps no times of what failed.
+                // The driver keeps no times of failed commands.
                 None => Stages { queued: began, submitted: ended, started: ended, ended },
             };
             Command { queue: self.queue, kind, name, stages, work, call: ended - began }
@@ -125,14 +125,14 @@ impl Recorder {
     }
 }
 
-/// Whether a command is done, or failed: errors are negative.
+/// Whether a command is done or has failed, which a negative status shows.
 fn is_over(event: &RawEvent) -> bool {
-    // The answer to this question is an `i32`: the conversion cannot fail.
+    // The answer to this query is an `i32`, so the conversion cannot fail.
     let status = cl::get_event_info(event.get(), cl::CL_EVENT_COMMAND_EXECUTION_STATUS).map(i32::from);
     status.is_ok_and(|status| status <= cl::CL_COMPLETE) || status.is_err()
 }
 
-/// Queued, submitted, started, ended, by the device's clock; `None` of a command whose times the driver does not keep.
+/// The times at which a command was queued, submitted, started and ended, by the device's clock. `None` if the driver does not keep them.
 fn device_times(event: &RawEvent) -> Option<[u64; 4]> {
     let time = |what| event.time(what).ok();
     let times = [
@@ -144,10 +144,10 @@ fn device_times(event: &RawEvent) -> Option<[u64; 4]> {
     (times[2] > 0 && times[3] > 0).then_some(times)
 }
 
-/// Times of the device on the host's clock. Drivers have been seen to report stages a little out of order; here each begins when the one
-/// before it has.
+/// Times of the device on the host's clock. Drivers sometimes report stages slightly out of order; here no stage begins before the previous
+/// one.
 fn stages(times: [u64; 4], offset: i64) -> Stages {
-    // NVIDIA's driver leaves 0 where it kept no time of the queue.
+    // NVIDIA's driver returns 0 if it kept no queued time.
     let [queued, submitted, started, ended] = times.map(|time| if time == 0 { times[2] } else { time });
     let [queued, submitted, started, ended] =
         [queued, submitted, started, ended].map(|time| (time as i64).wrapping_add(offset));
@@ -156,12 +156,12 @@ fn stages(times: [u64; 4], offset: i64) -> Stages {
     Stages { queued, submitted, started, ended: ended.max(started) }
 }
 
-/// What may have to be added to the device's clock to give the host's: from the least to the most.
+/// The range of offsets that convert the device's clock to the host's.
 #[derive(Debug, Default)]
 struct Offset(Option<[i64; 2]>);
 
 impl Offset {
-    /// The best guess after the bounds of another batch: (begin and end of the call by the host, queued by the device).
+    /// The best estimate after the bounds of another batch: (begin and end of the call on the host, queued time on the device).
     fn narrowed(&mut self, bounds: impl Iterator<Item = ([i64; 2], u64)>) -> i64 {
         let both = |[a, b]: [i64; 2], [c, d]: [i64; 2]| [a.max(c), b.min(d)];
         let batch = bounds
@@ -170,7 +170,7 @@ impl Offset {
         self.0 = match (self.0, batch) {
             (Some(before), Some(batch)) => match both(before, batch) {
                 [least, most] if least <= most => Some([least, most]),
-                // The clocks have drifted apart since.
+                // The clocks have drifted since the last batch.
                 _ => Some(batch),
             },
             (before, batch) => batch.or(before),

@@ -1,4 +1,4 @@
-//! Whether this process is a fork of the one that loaded the drivers: they wait for threads that are not here.
+//! Detects whether this process is a fork of the one that loaded the drivers, which wait for threads that a fork does not have.
 
 use std::sync::OnceLock;
 
@@ -12,7 +12,7 @@ pub(crate) fn note_loaded() {
     LOADED.get_or_init(forks::count);
 }
 
-/// Whether the drivers were loaded by a process of which this one is a fork.
+/// Whether a parent process, of which this one is a fork, loaded the drivers.
 pub(crate) fn is_of_parent() -> bool {
     LOADED.get().is_some_and(|&forks| forks != forks::count())
 }

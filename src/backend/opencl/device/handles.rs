@@ -1,6 +1,5 @@
-//! Owned OpenCL objects: each releases itself once when dropped and never panics (opencl3's own types `expect` in `Drop`,
-//! which would abort a process whose device has disappeared). Also
-//! the answers of queries as text and numbers.
+//! Owned OpenCL objects, and the answers of queries as text and numbers. Each object releases itself once when dropped, and never panics.
+//! (opencl3's own types `expect` in `Drop`, which would abort a process whose device has disappeared.)
 
 use std::marker::PhantomData;
 use std::ptr;
@@ -14,7 +13,7 @@ macro_rules! owned {
         pub(crate) struct $name($cl);
 
         impl $name {
-            /// Takes over one reference, as a `clCreate…` or `clEnqueue…` call returned it.
+            /// Takes ownership of one reference, as returned by a `clCreate…` or `clEnqueue…` call.
             pub(crate) fn own(object: $cl) -> Self {
                 Self(object)
             }
@@ -46,9 +45,9 @@ macro_rules! owned {
 owned! {
     /// A context.
     RawContext(cl_context), opencl3::context::context::release_context;
-    /// A command queue; releasing it also flushes it.
+    /// A command queue. Releasing it also flushes it.
     RawQueue(cl_command_queue), opencl3::command_queue::release_command_queue;
-    /// A buffer. It holds its context by itself, so the order of drops does not matter.
+    /// A buffer. It holds its context, so the order of drops does not matter.
     RawMem(cl_mem), opencl3::memory::release_mem_object;
     /// A program.
     RawProgram(cl_program), opencl3::program::release_program;
@@ -58,7 +57,7 @@ owned! {
     RawEvent(cl_event), opencl3::event::release_event;
 }
 
-/// A root device: the driver owns it for the life of the process.
+/// A root device. The driver owns it for the life of the process.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RawDevice(pub(crate) cl_device_id);
 
@@ -68,7 +67,7 @@ unsafe impl Send for RawDevice {}
 unsafe impl Sync for RawDevice {}
 
 impl RawQueue {
-    /// Waits until everything in the queue is done; the status if the driver could not.
+    /// Waits until everything in the queue is done. Returns the status if the driver could not.
     pub(crate) fn finish(&self) -> Result<(), i32> {
         opencl3::command_queue::finish(self.0)
     }
@@ -80,7 +79,7 @@ impl RawQueue {
 }
 
 impl RawEvent {
-    /// Waits until the command is done; the status if it failed.
+    /// Waits until the command is done. Returns the status if it failed.
     pub(crate) fn wait(&self) -> Result<(), i32> {
         opencl3::event::wait_for_events(&[self.0])
     }
@@ -96,7 +95,7 @@ impl RawEvent {
     }
 }
 
-/// Events that a command waits for, as calls take them. They live as long as the list.
+/// Events that a command waits for, in the form of OpenCL calls. They outlive the list.
 pub(crate) struct WaitList<'e>(Vec<cl_event>, PhantomData<&'e RawEvent>);
 
 impl<'e> WaitList<'e> {
@@ -108,16 +107,17 @@ impl<'e> WaitList<'e> {
         self.0.len() as u32
     }
 
-    /// A pointer to the first event; null for an empty list, as the standard asks.
+    /// A pointer to the first event; null for an empty list, as the standard demands.
     pub(crate) fn start(&self) -> *const cl_event {
         if self.0.is_empty() { ptr::null() } else { self.0.as_ptr() }
     }
 }
 
-/// Queues a kernel without an event, which opencl3 always asks for. `sizes`: the first work-item, all work-items and those of a group.
+/// Queues a kernel without an event, which opencl3 always creates. `sizes`: the offset, the number of work-items, and the size of a
+/// work-group.
 ///
 /// # Safety
-/// That of `clEnqueueNDRangeKernel`: the arguments are set, the buffers live, and the kernel stays inside them.
+/// As for `clEnqueueNDRangeKernel`: the arguments are set, the buffers live, and the kernel stays inside them.
 pub(crate) unsafe fn enqueue_without_event(
     queue: &RawQueue,
     kernel: &RawKernel,
@@ -140,7 +140,7 @@ pub(crate) fn text(answer: Result<Vec<u8>, i32>) -> String {
     String::from_utf8_lossy(&bytes).trim_matches(|c: char| c == '\0' || c.is_whitespace()).to_owned()
 }
 
-/// A query's answer as a number of 4 or 8 bytes (`cl_uint`, `cl_bool`, `cl_ulong`, `size_t`), 0 where there is none.
+/// A query's answer as a number of 4 or 8 bytes (`cl_uint`, `cl_bool`, `cl_ulong`, `size_t`); 0 if there is none.
 pub(crate) fn unsigned(answer: Result<Vec<u8>, i32>) -> u64 {
     match answer.unwrap_or_default()[..] {
         [a, b, c, d] => u64::from(u32::from_ne_bytes([a, b, c, d])),

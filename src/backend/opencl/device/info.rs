@@ -1,5 +1,5 @@
-//! The OpenCL platforms and devices of this machine, as plain data: what matters for a lattice kernel, and whether the device
-//! can be used at all. Counterpart on the CPU: the reference backend, which needs none of this.
+//! The OpenCL platforms and devices of this machine as plain data: the properties that matter for lattice kernels, and whether the device
+//! can be used. The counterpart on the CPU, the reference backend, needs none of this.
 
 use std::fmt;
 
@@ -11,18 +11,19 @@ use serde::Serialize;
 use super::drivers::DriverFact;
 use super::handles::{text, unsigned};
 
-/// The environment variable that takes features away from all devices: what happens on a device without them is then seen on any.
+/// The environment variable that removes features from all devices, to test on any device how the library works without them.
 pub(super) const LACKS: &str = "LANEFIELD_DEVICE_LACKS";
 
-/// The largest buffer is a quarter of the memory, as drivers promise at least. Others give more than they promise.
+/// Without it, the largest buffer is a quarter of the memory, the minimum that drivers guarantee. Many drivers allow more than they
+/// guarantee.
 pub(crate) const LARGE_BUFFERS: &str = "large-buffers";
 
-/// A `size_t` of 64 bits: programs are built for one of 32 without it.
+/// A `size_t` of 64 bits. Without it, programs are built for one of 32 bits.
 pub(crate) const WIDE_SIZE: &str = "wide-size";
 
 type Loss = fn(&mut DeviceInfo);
 
-/// What a device may lose, by the names of [`LACKS`], and what is left of one that does.
+/// The features that a device may lose, by their names in [`LACKS`], and the change to a device that loses them.
 const LOSSES: [(&str, Loss); 6] = [
     ("f64", |device| {
         (device.fp64, device.fp64_denormals) = (false, false);
@@ -34,7 +35,7 @@ const LOSSES: [(&str, Loss); 6] = [
     (LARGE_BUFFERS, |device| {
         device.max_allocation_bytes = device.max_allocation_bytes.min(device.global_memory_bytes / 4);
     }),
-    // Of the sizes in its kernels (cl/short_sizes.clh).
+    // This concerns sizes in its kernels (cl/short_sizes.clh).
     (WIDE_SIZE, |_| {}),
 ];
 
@@ -42,12 +43,12 @@ fn named(list: &str) -> impl Iterator<Item = &str> {
     list.split(',').map(str::trim).filter(|feature| !feature.is_empty())
 }
 
-/// Whether the environment takes a feature away.
+/// Whether the environment removes a feature.
 pub(crate) fn is_lost(feature: &str) -> bool {
     named(&std::env::var(LACKS).unwrap_or_default()).any(|lost| lost == feature)
 }
 
-/// What kind of processor a device is.
+/// The kind of a device's processor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DeviceKind {
@@ -63,15 +64,15 @@ pub enum DeviceKind {
 
 lanefield_reference::named!(DeviceKind: Cpu = "CPU", Gpu = "GPU", Accelerator = "accelerator", Other = "other");
 
-/// Whether the work-group that retires last may read, in the same launch, what the others wrote: what makes that sound.
+/// Whether the work-group that retires last may read, in the same launch, the results of the others; and which rule guarantees it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Retirement {
-    /// By the memory model of OpenCL 3.0: the device reports atomics that acquire and release at the scope of the device.
+    /// The memory model of OpenCL 3.0: the device reports acquire and release atomics at device scope.
     OpenCl3,
-    /// By NVIDIA's PTX memory model, on compute capability 7.0 and up, whatever the driver reports for OpenCL C.
+    /// NVIDIA's PTX memory model, on compute capability 7.0 and up, whatever the driver reports for OpenCL C.
     NvidiaPtx,
-    /// By nothing that the device reports.
+    /// Nothing that the device reports guarantees it.
     Unsupported {
         /// What is missing.
         reason: String,
@@ -88,50 +89,50 @@ impl fmt::Display for Retirement {
     }
 }
 
-/// One device and its platform. A number that the driver does not tell is 0, a text empty.
+/// A device and its platform. If the driver does not report a value, a number is 0 and a text is empty.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct DeviceInfo {
-    /// Place in the list of all devices of all platforms, as `--device INDEX` takes it.
+    /// Index in the list of all devices of all platforms, as in `--device INDEX`.
     pub index: usize,
-    /// Place of the platform among the platforms.
+    /// Index of the platform among the platforms.
     pub platform_index: usize,
-    /// Place of the device on its platform.
+    /// Index of the device on its platform.
     pub device_index: usize,
-    /// Name of the platform: of the driver's family.
+    /// Name of the platform, which identifies the driver.
     pub platform_name: String,
-    /// OpenCL version of the platform, with what the driver adds.
+    /// OpenCL version of the platform, with the driver's additions.
     pub platform_version: String,
     /// Name of the device.
     pub name: String,
     /// Its vendor.
     pub vendor: String,
-    /// What the vendor calls the instruction set, as far as the device tells: `sm_90`, `gfx90a`; empty where it does not.
+    /// The vendor's name for the instruction set: `sm_90`, `gfx90a`; empty if the device does not report it.
     pub architecture: String,
     /// Version of the driver.
     pub driver_version: String,
-    /// `OpenCL 3.0 CUDA`, say.
+    /// For example `OpenCL 3.0 CUDA`.
     pub device_version: String,
-    /// `OpenCL C 1.2`, say.
+    /// For example `OpenCL C 1.2`.
     pub opencl_c_version: String,
-    /// What kind of device it is.
+    /// The kind of its processor.
     pub kind: DeviceKind,
     /// Number of compute units.
     pub compute_units: u32,
-    /// Highest clock, in MHz; 0 where the driver does not tell.
+    /// Highest clock rate in MHz; 0 if the driver does not report it.
     pub max_clock_mhz: u32,
     /// Global memory, in bytes.
     pub global_memory_bytes: u64,
-    /// The largest single buffer that the driver promises; some give more.
+    /// The largest single buffer that the driver guarantees; some allow more.
     pub max_allocation_bytes: u64,
-    /// Local memory that a work-group can take, in bytes.
+    /// Maximum local memory of a work-group, in bytes.
     pub local_memory_bytes: u64,
-    /// Cache of global memory, in bytes; 0 where the device names none.
+    /// Cache of global memory, in bytes; 0 if the device does not report it.
     pub global_cache_bytes: u64,
-    /// Most work-items of a work-group.
+    /// Maximum number of work-items in a work-group.
     pub max_work_group_size: usize,
-    /// Work-items that run in step (a warp, a wavefront, a vector); `None` where only a built kernel can tell.
+    /// Work-items that run in step (a warp, a wavefront, a vector); `None` if only a built kernel can tell.
     pub preferred_work_group_multiple: Option<usize>,
-    /// Most work-items of a work-group in each dimension.
+    /// Maximum number of work-items of a work-group in each dimension.
     pub max_work_item_sizes: [usize; 3],
     /// Whether it computes in f64.
     pub fp64: bool,
@@ -149,12 +150,12 @@ pub struct DeviceInfo {
     pub retirement: Retirement,
     /// Extensions by name.
     pub extensions: Vec<String>,
-    /// What is known of its driver.
+    /// Facts about its driver.
     pub known: Vec<DriverFact>,
 }
 
 impl DeviceInfo {
-    /// A GPU that is not there and can run every kernel; what else is thought of it takes the place of what is here.
+    /// A fictitious GPU that can run every kernel. Callers overwrite the properties that matter to them.
     pub fn imagined(name: &str) -> Self {
         Self {
             index: 0,
@@ -190,7 +191,7 @@ impl DeviceInfo {
         }
     }
 
-    /// Why the device cannot run lattice kernels, or `None` if nothing speaks against it.
+    /// Why the device cannot run lattice kernels; `None` if it can.
     pub fn unusable_because(&self) -> Option<&'static str> {
         if !self.available {
             Some("the driver says that the device is not available")
@@ -203,7 +204,7 @@ impl DeviceInfo {
         }
     }
 
-    /// Its name with those of its platform and driver, as errors give it whose cause may be the driver.
+    /// Its name with those of its platform and driver, for errors that the driver may have caused.
     pub fn with_driver(&self) -> String {
         format!("{} ({}, driver {})", self.name, self.platform_name, self.driver_version)
     }
@@ -217,7 +218,7 @@ impl DeviceInfo {
         }
     }
 
-    /// Takes away what a list names, separated by commas.
+    /// Removes the features in a comma-separated list.
     ///
     /// # Errors
     /// The name of a feature that is unknown.
@@ -231,7 +232,7 @@ impl DeviceInfo {
         Ok(())
     }
 
-    /// Takes over what is known of its driver.
+    /// Applies the facts about its driver.
     ///
     /// # Errors
     /// A feature that is unknown.
@@ -247,7 +248,7 @@ impl DeviceInfo {
         Ok(())
     }
 
-    /// Work-items of a group along one dimension, where `wanted` are best, which is a power of two: as many as the device takes.
+    /// The size of a work-group along one dimension: `wanted`, a power of two, or as many as the device supports.
     pub fn group_of(&self, wanted: usize) -> usize {
         let most = wanted.min(self.max_work_group_size).min(self.max_work_item_sizes[0]).max(1);
         1 << most.ilog2()
@@ -255,43 +256,43 @@ impl DeviceInfo {
 }
 
 impl DeviceInfo {
-    /// The compute capability where the driver is NVIDIA's: 90 is 9.0.
+    /// The compute capability, if the driver is NVIDIA's: 90 is 9.0.
     pub(crate) fn compute_capability(&self) -> Option<u32> {
         let number = self.architecture.strip_prefix("sm_").filter(|_| self.takes_nvidia_options())?;
         number.parse().ok()
     }
 
-    /// Whether accesses say what is to stay in the last cache, as NVIDIA's do from compute capability 8.0 on.
+    /// Whether loads can say what is to stay in the last cache, as on NVIDIA's GPUs from compute capability 8.0 on.
     pub(crate) fn keeps_what_is_asked(&self) -> bool {
         self.compute_capability().is_some_and(|capability| capability >= 80)
     }
 
-    /// Whether the compiler limits registers (`-cl-nv-maxrregcount`), and tells how many a kernel takes (`-cl-nv-verbose`).
+    /// Whether the compiler can limit registers (`-cl-nv-maxrregcount`) and report how many a kernel uses (`-cl-nv-verbose`).
     pub(crate) fn takes_nvidia_options(&self) -> bool {
         self.platform_name.contains("NVIDIA")
     }
 
-    /// Whether the driver has a cache of programs from source (PoCL), and no need of another.
+    /// Whether the driver has its own cache of programs by source (PoCL), and needs no other.
     pub(crate) fn keeps_programs(&self) -> bool {
         self.known.iter().any(|fact| fact.keeps_programs)
     }
 
-    /// Whether kernels of several queues may not be in flight at once (`queue/launch.rs`).
+    /// Whether kernels of several queues must not be in flight at the same time (`queue/launch.rs`).
     pub(crate) fn runs_one_queue(&self) -> bool {
         self.known.iter().any(|fact| fact.one_queue)
     }
 
-    /// Whether no work-item has vectors of all lanes ([`super::super::LaneForm`]).
+    /// Whether work-items never have vectors of all lanes ([`super::super::LaneForm`]).
     pub(crate) fn takes_one_lane(&self) -> bool {
         self.known.iter().any(|fact| fact.one_lane)
     }
 
-    /// Options for the compiler of its driver.
+    /// Options for its driver's compiler.
     pub(crate) fn driver_options(&self) -> impl Iterator<Item = &str> {
         self.known.iter().flat_map(|fact| fact.options.split_whitespace())
     }
 
-    /// Whether the compiler can be told how many registers a kernel may take.
+    /// Whether the compiler can limit the number of registers of a kernel.
     pub fn limits_registers(&self) -> bool {
         self.takes_nvidia_options()
     }
@@ -359,7 +360,8 @@ pub(crate) fn describe(index: usize, platform: (usize, cl_platform_id), device: 
 /// The name of PoCL's platform.
 pub(crate) const POCL: &str = "Portable Computing Language";
 
-/// A thread of a CPU has the private memory of all work-items of a group on its stack: so many fit, of any kernel, on the stacks of `discovery.rs`.
+/// The private memory of all work-items of a group is on the stack of one CPU thread. This many work-items of any kernel fit on the stacks
+/// of `discovery.rs`.
 const MOST_WORK_ITEMS_ON_CPUS: usize = 1024;
 
 fn kind(bits: u64) -> DeviceKind {
@@ -378,7 +380,7 @@ fn kind(bits: u64) -> DeviceKind {
 const CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV: u32 = 0x4000;
 const CL_DEVICE_COMPUTE_CAPABILITY_MINOR_NV: u32 = 0x4001;
 
-/// NVIDIA's devices tell their compute capability; AMD's drivers name them `gfx90a:sramecc+:xnack-`, say.
+/// NVIDIA's devices report their compute capability; AMD's drivers give names such as `gfx90a:sramecc+:xnack-`.
 fn architecture(name: &str, extensions: &[String], number: impl Fn(u32) -> u64) -> String {
     let nvidia = extensions.iter().any(|name| name == "cl_nv_device_attribute_query");
     match nvidia.then(|| number(CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV)) {
@@ -413,7 +415,7 @@ fn retirement(extensions: &[String], number: impl Fn(u32) -> u64) -> Retirement 
     }
 }
 
-/// The first three `size_t` of a query's answer, 1 where there are fewer.
+/// The first three `size_t` of a query's answer; 1 for missing ones.
 fn triple(answer: Result<Vec<u8>, i32>) -> [usize; 3] {
     let bytes = answer.unwrap_or_default();
     let mut sizes = [1; 3];

@@ -1,4 +1,4 @@
-//! A lock that outlives panics.
+//! A lock that survives panics.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

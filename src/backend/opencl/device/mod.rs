@@ -1,14 +1,14 @@
-//! A device: which ones there are, what they are, and one that was opened, with its queue, through which every command goes.
+//! Devices: their discovery and properties, and an open device with its queue, through which every command goes.
 //!
 //! | file | subject |
 //! |---|---|
-//! | `discovery.rs`, `info.rs` | which devices there are, and what each is |
-//! | `drivers.rs`, `drivers.toml` | what is known of drivers that do something wrong, and what is done about it |
-//! | `opened.rs` | a device in use: its OpenCL context, its queue, and the one way into it |
-//! | `event_times.rs` | when commands ran, for a timeline |
+//! | `discovery.rs`, `info.rs` | the devices of the machine and their properties |
+//! | `drivers.rs`, `drivers.toml` | drivers with defects, and workarounds |
+//! | `opened.rs` | an open device: its OpenCL context, its queue, and the one way into it |
+//! | `event_times.rs` | the times of commands, for a timeline |
 //! | `handles.rs`, `forked.rs` | OpenCL objects that release themselves, but not in a forked child |
-//! | `crashes.rs` | what to say if a driver crashes |
-//! | `error.rs`, `lock.rs` | errors that say what to try; a lock that outlives panics |
+//! | `crashes.rs` | the message if a driver crashes |
+//! | `error.rs`, `lock.rs` | errors with advice; a lock that survives panics |
 
 mod crashes;
 mod discovery;

@@ -1,4 +1,4 @@
-//! A device that was opened: its OpenCL context, and one in-order queue with profiling. Every command goes to the device through [`Device::submit`].
+//! An open device: its OpenCL context, and one in-order queue with profiling. Every command reaches the device through [`Device::submit`].
 
 use std::ffi::c_void;
 use std::fmt;
@@ -18,12 +18,12 @@ use super::info::DeviceInfo;
 use super::lock::lock;
 use crate::backend::timeline::{Group, SpanGuard, Timeline};
 
-/// What the buffers on a device take, those in host memory that the device reaches among them.
+/// The memory of the buffers on a device, including those in host memory that the device can access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct MemoryUse {
-    /// Bytes that were asked for.
+    /// Requested bytes.
     pub bytes: u64,
-    /// Buffers held.
+    /// The number of buffers.
     pub buffers: u64,
 }
 
@@ -33,7 +33,7 @@ impl fmt::Display for MemoryUse {
     }
 }
 
-/// A device in use. Commands of all threads go into one queue, in the order in which they are submitted.
+/// An open device. Commands of all threads go into one queue, in the order in which they are submitted.
 #[derive(Debug)]
 pub struct Device {
     queue: RawQueue,
@@ -42,12 +42,12 @@ pub struct Device {
     info: DeviceInfo,
     recorder: OnceLock<Recorder>,
     in_use: Mutex<MemoryUse>,
-    /// The kernel that was launched last: where a driver reports a broken kernel only at a later call, this names it.
+    /// The kernel that was launched last. Some drivers report a broken kernel only at a later call; this names it.
     last_launch: Mutex<Arc<str>>,
     replay: Mutex<Option<OneThread>>,
 }
 
-/// The thread whose launches are kept to be made again, and whether they are all that it did with the device.
+/// The thread whose launches are kept for a replay, and whether they are all that it did with the device.
 #[derive(Debug)]
 struct OneThread {
     thread: ThreadId,
@@ -77,17 +77,17 @@ impl Device {
         })
     }
 
-    /// The device, as it was listed.
+    /// The device's entry in the list of devices.
     pub fn info(&self) -> &DeviceInfo {
         &self.info
     }
 
-    /// Whether the device works in the host's memory, by what the driver says (`CL_DEVICE_HOST_UNIFIED_MEMORY`).
+    /// Whether the device works in the host's memory, according to the driver (`CL_DEVICE_HOST_UNIFIED_MEMORY`).
     pub fn shares_host_memory(&self) -> bool {
         unsigned(opencl3::device::get_device_data(self.id.0, opencl3::device::CL_DEVICE_HOST_UNIFIED_MEMORY)) != 0
     }
 
-    /// The `cl_context` and the `cl_device_id`, for one's own calls of OpenCL. They live as long as the device is open.
+    /// The `cl_context` and the `cl_device_id`, for direct calls of OpenCL. They are valid as long as the device is open.
     pub fn handles(&self) -> (*mut c_void, *mut c_void) {
         (self.context.get(), self.id.0)
     }
@@ -108,13 +108,13 @@ impl Device {
         new_queue(&self.context, self.id, format!("device {}", self.info))
     }
 
-    /// Refuses to work where the driver's threads are not.
+    /// Refuses to work in a process that lacks the driver's threads.
     pub(crate) fn check_process(&self) -> Result<(), OpenClError> {
         if is_of_parent() { Err(OpenClError::Forked) } else { Ok(()) }
     }
 
-    /// Records on a timeline, from now on, when each command ran, and what memory is held. Whether it does: a device records into one
-    /// timeline, and into that of the process if there was one when it was opened. No bit of any result changes.
+    /// From now on, records on a timeline when each command ran, and how much memory is held. Returns whether it does: a device records
+    /// into only one timeline, and into that of the process if there was one when the device was opened. No bit of any result changes.
     pub fn record_into(&self, timeline: Arc<Timeline>) -> bool {
         self.recorder.set(Recorder::new(timeline, &self.info.name)).is_ok()
     }
@@ -124,16 +124,16 @@ impl Device {
         self.recorder.get().is_some()
     }
 
-    /// Waits for what was queued last, so that it is recorded too, if commands are recorded.
+    /// If commands are recorded, waits for the queued ones, so that they are recorded too.
     pub(crate) fn record_rest(&self) {
         if let Some(recorder) = self.recorder.get().filter(|_| !is_of_parent()) {
-            // There is nobody to be told of an error.
+            // There is nobody to report an error to.
             let _ = self.queue.finish();
             recorder.resolve_done();
         }
     }
 
-    /// A span of the host on this device's timeline; nothing, and no name is asked for, where it has none.
+    /// A span of the host on this device's timeline. Without a timeline it is nothing, and `name` is not called.
     pub(crate) fn span<N: AsRef<str>>(&self, group: Group, name: impl FnOnce() -> N) -> SpanGuard<'_> {
         match self.recorder.get() {
             Some(recorder) => recorder.timeline().span(group, name().as_ref()),
@@ -145,7 +145,7 @@ impl Device {
         *lock(&self.in_use)
     }
 
-    /// Notes that there is one buffer more or less.
+    /// Records that the number of buffers has changed by one.
     pub(crate) fn count_buffer(&self, bytes: u64, change: impl Fn(u64, u64) -> u64) {
         let mut in_use = lock(&self.in_use);
         *in_use = MemoryUse { bytes: change(in_use.bytes, bytes), buffers: change(in_use.buffers, 1) };
@@ -159,7 +159,7 @@ impl Device {
     /// Waits until everything that was submitted is done.
     ///
     /// # Errors
-    /// What an asynchronous command ran into, as far as the driver tells.
+    /// The error of an asynchronous command, if the driver reports it.
     pub fn finish(&self) -> Result<(), OpenClError> {
         let finished = {
             let _wait = self.span(Group::Wait, || "finish");
@@ -171,17 +171,17 @@ impl Device {
         finished
     }
 
-    /// Waits until everything in a queue is done; `what` is that, as errors name it.
+    /// Waits until everything in a queue is done. `what`: its description for errors.
     pub(crate) fn finish_queue(&self, queue: &RawQueue, what: impl FnOnce() -> String) -> Result<(), OpenClError> {
         queue.finish().map_err(|status| self.failed("clFinish", status, what()))
     }
 
-    /// Waits until a command is done; `what` is it, as errors name it.
+    /// Waits until a command is done. `what`: its description for errors.
     pub(crate) fn await_event(&self, event: &RawEvent, what: impl FnOnce() -> String) -> Result<(), OpenClError> {
         event.wait().map_err(|status| self.failed("clWaitForEvents", status, what()))
     }
 
-    /// Has the device begin with what is queued.
+    /// Makes the device begin with the queued commands.
     pub(crate) fn flush(&self) -> Result<(), OpenClError> {
         self.flush_queue(&self.queue)
     }
@@ -190,7 +190,7 @@ impl Device {
         queue::flush(queue.get()).map_err(|status| self.failed("clFlush", status, String::new()))
     }
 
-    /// The one way by which commands reach the device: `enqueue` makes the call named `call`, `what` describes it for errors, and `note`
+    /// The only way by which commands reach the device. `enqueue` makes the call named `call`; `what` describes it for errors, and `note`
     /// for a timeline.
     pub(crate) fn submit(
         &self,
@@ -221,7 +221,7 @@ impl Device {
         Ok(event)
     }
 
-    /// The error of a call on the queue, which may be that of a kernel queued earlier.
+    /// The error of a call on the queue. It may come from a kernel that was queued earlier.
     pub(crate) fn failed(&self, call: &'static str, status: i32, what: String) -> OpenClError {
         let mut parts = vec![if what.is_empty() { "the queue".to_owned() } else { what }];
         let last = Arc::clone(&lock(&self.last_launch));
@@ -239,7 +239,7 @@ impl Device {
         *lock(&self.last_launch) = Arc::clone(kernel);
     }
 
-    /// Has this thread be the one whose launches are kept to be made again. Whether it is: another one may be.
+    /// Makes this thread the one whose launches are kept for a replay. Returns whether it is: there may be another one.
     pub(crate) fn begin_replay(&self) -> bool {
         let mut replay = lock(&self.replay);
         let thread = thread::current().id();
@@ -250,18 +250,18 @@ impl Device {
         free
     }
 
-    /// Whether this thread's launches are kept, and if so whether they are all that it did.
+    /// Whether this thread's launches are kept, and if so, whether they are all that it did.
     pub(crate) fn keeps_launches(&self) -> Option<bool> {
         let replay = lock(&self.replay);
         replay.as_ref().filter(|one| one.thread == thread::current().id()).map(|one| one.only_launches)
     }
 
-    /// This thread's launches are kept no longer.
+    /// Stops keeping this thread's launches.
     pub(crate) fn end_replay(&self) {
         lock(&self.replay).take_if(|one| one.thread == thread::current().id());
     }
 
-    /// Notes a command that is no launch which can be made again.
+    /// Records a command that is not a launch and thus cannot be replayed.
     pub(crate) fn note_other_command(&self) {
         if let Some(one) = lock(&self.replay).as_mut().filter(|one| one.thread == thread::current().id()) {
             one.only_launches = false;
@@ -269,7 +269,7 @@ impl Device {
     }
 }
 
-/// An in-order queue with profiling; `what` is its device, as errors name it.
+/// An in-order queue with profiling. `what`: its device, for errors.
 fn new_queue(context: &RawContext, device: RawDevice, what: String) -> Result<RawQueue, OpenClError> {
     // SAFETY: the context is live, was made for this device, and the queue keeps it alive.
     unsafe { queue::create_command_queue(context.get(), device.0, queue::CL_QUEUE_PROFILING_ENABLE) }

@@ -1,4 +1,4 @@
-//! A made-up device for unit tests that need no driver.
+//! A fictitious device for unit tests that need no driver.
 
 use super::info::DeviceInfo;
 

@@ -1,4 +1,5 @@
-//! Allocation: from the pool, else from the driver, else in the host's memory where that is asked for, else an error that says who holds what.
+//! Allocation: from the pool, or else from the driver, or else, if requested, in the host's memory. Otherwise an error reports who holds
+//! how much.
 
 use std::ptr;
 use std::sync::Arc;
@@ -13,10 +14,10 @@ use super::pool::{Block, Fallback, GRAIN, Mapping, MemoryKind, block_bytes};
 use crate::backend::opencl::device::{ClStatus, LARGE_BUFFERS, MEMORY_LIMIT, Note, OpenClError, RawMem, is_lost};
 use crate::backend::timeline::CommandKind;
 
-/// What memory is overwritten with in checks: NaN in every precision, and no place of anything in tables.
+/// The byte that overwrites memory in checks: it makes a NaN in every precision, and an invalid index in tables.
 const OVERWRITTEN: u8 = 0xff;
 
-/// Bytes of device memory that `LANEFIELD_MEMORY_LIMIT` allows.
+/// The limit on device memory from `LANEFIELD_MEMORY_LIMIT`, in bytes.
 fn limit_from_environment() -> Result<Option<u64>, OpenClError> {
     match std::env::var(MEMORY_LIMIT) {
         Ok(text) if !text.trim().is_empty() => bytes_of(text.trim()).map(Some).ok_or(OpenClError::MemoryLimit { text }),
@@ -24,7 +25,7 @@ fn limit_from_environment() -> Result<Option<u64>, OpenClError> {
     }
 }
 
-/// A number of bytes, or of KiB, MiB or GiB where K, M or G follows, or these words.
+/// Parses a number of bytes, or of KiB, MiB or GiB if K, M or G follows, or one of these words.
 fn bytes_of(text: &str) -> Option<u64> {
     let text = text.strip_suffix("iB").filter(|short| short.ends_with(['K', 'M', 'G'])).unwrap_or(text);
     let shift = match text.chars().last()?.to_ascii_uppercase() {
@@ -38,7 +39,7 @@ fn bytes_of(text: &str) -> Option<u64> {
 }
 
 impl DeviceMemory {
-    /// Limits memory to what the environment says.
+    /// Applies the memory limit of the environment.
     pub(crate) fn limited_by_environment(self) -> Result<Self, OpenClError> {
         let limit = limit_from_environment()?;
         self.set_memory_limit(limit);
@@ -49,47 +50,49 @@ impl DeviceMemory {
         Ok(self)
     }
 
-    /// Holds no more than so many bytes of device memory, as if the device had no more; `None` for as much as it has. It is what the environment
-    /// variable `LANEFIELD_MEMORY_LIMIT` says when the device is opened.
+    /// Limits device memory to this number of bytes, as if the device had no more; `None` removes the limit. When a device is opened, the
+    /// environment variable `LANEFIELD_MEMORY_LIMIT` sets it.
     pub fn set_memory_limit(&self, bytes: Option<u64>) {
         self.pool().set_limit(bytes);
     }
 
-    /// Overwrites all memory that is allocated from now on with NaN, so that no result can depend on what was there. It is for checks, and costs
-    /// a write of each buffer.
+    /// Overwrites newly allocated memory with NaN from now on, so that no result can depend on its earlier content. This is for checks, and
+    /// costs a write of each buffer.
     pub fn overwrite_new_memory(&self, overwrite: bool) {
         self.pool().overwrites.store(overwrite, Ordering::Relaxed);
     }
 
-    /// Tells `told` of each buffer that the device had no room for and that was made in the host's memory. Whether it will: one is told.
+    /// Calls `told` for each buffer that did not fit the device and was created in the host's memory. Returns whether it will: only one
+    /// function is called.
     pub fn tell_of_fallbacks(&self, told: impl Fn(&Fallback) + Send + Sync + 'static) -> bool {
         self.pool().told.set(Box::new(told)).is_ok()
     }
 
-    /// Gives memory that waits to be used again back to the driver; the number of blocks.
+    /// Returns idle memory to the driver, and the number of its blocks.
     pub fn trim_memory(&self) -> usize {
         self.pool().trim()
     }
 
-    /// Allocates `bytes` bytes of device memory; `what` says what for ("source spinor f64", say). The content is undefined.
+    /// Allocates `bytes` bytes of device memory. `what` is its use, for errors: "source spinor f64". The content is undefined.
     ///
     /// # Errors
-    /// [`OpenClError::OutOfMemory`] names the allocation, what is held, by whom most, and what the device has.
+    /// [`OpenClError::OutOfMemory`] names the allocation, the memory that is held, its largest holders, and the memory of the device.
     pub fn allocate(&self, bytes: usize, what: &str) -> Result<Buffer, OpenClError> {
         self.allocate_in(MemoryKind::Device, bytes, what)
     }
 
-    /// As [`DeviceMemory::allocate`], in memory of the host that the device reaches (`CL_MEM_ALLOC_HOST_PTR`): pinned where memories are apart, the
-    /// one memory where they are not. It is for [`DeviceMemory::write_mapped`] and [`DeviceMemory::read_mapped`], which then copy nothing between devices.
+    /// As [`DeviceMemory::allocate`], in host memory that the device can access (`CL_MEM_ALLOC_HOST_PTR`). If device and host have separate
+    /// memories, it is pinned. For use with [`DeviceMemory::write_mapped`] and [`DeviceMemory::read_mapped`], which then need no copy
+    /// between devices.
     pub fn allocate_reachable(&self, bytes: usize, what: &str) -> Result<Buffer, OpenClError> {
         self.allocate_in(MemoryKind::Reachable, bytes, what)
     }
 
-    /// As [`DeviceMemory::allocate`], and where the device has no room, as [`DeviceMemory::allocate_reachable`]: then kernels are slower, and
-    /// [`DeviceMemory::memory_statistics`] says so.
+    /// As [`DeviceMemory::allocate`]; if the device has not enough memory, as [`DeviceMemory::allocate_reachable`]. Kernels are then
+    /// slower, and [`DeviceMemory::memory_statistics`] reports it.
     ///
     /// # Errors
-    /// As [`DeviceMemory::allocate`], where the host has no room either.
+    /// As [`DeviceMemory::allocate`], if the host has not enough memory either.
     pub fn allocate_anywhere(&self, bytes: usize, what: &str) -> Result<Buffer, OpenClError> {
         let refused = match self.allocate(bytes, what) {
             Err(refused @ OpenClError::OutOfMemory { .. }) => refused,
@@ -106,7 +109,7 @@ impl DeviceMemory {
         let buffer = Buffer::new(block, bytes, what, self.pool());
         if self.pool().overwrites() {
             self.fill(&buffer, OVERWRITTEN)?;
-            // The command is in the device's own queue, and who uses the buffer may be in another.
+            // The command is in the device's own queue, but the buffer may be used in another one.
             if self.pool().has_queues() {
                 self.finish()?;
             }
@@ -114,8 +117,8 @@ impl DeviceMemory {
         Ok(buffer)
     }
 
-    /// A block of at least so many bytes: one that waits, else a new one; where the driver refuses it, once more without those that wait, and no larger than
-    /// it must be.
+    /// A block of at least `bytes` bytes: an idle one, or else a new one. If the driver refuses, idle blocks are returned to it, and a
+    /// block of exactly the necessary size is requested.
     pub(crate) fn block(&self, kind: MemoryKind, bytes: usize, what: &str) -> Result<Arc<Block>, OpenClError> {
         let (least, size) = (bytes.max(GRAIN), block_bytes(bytes));
         if let Some(block) = self.pool().take(kind, least..=size) {
@@ -128,7 +131,7 @@ impl DeviceMemory {
                 // Commands keep memory until they are done.
                 self.finish().map_err(|_| refused)?;
             }
-            // No larger than it must be: a block may be more than there is, or than one buffer may have, where what was asked for is not.
+            // Of the minimum size: a rounded-up block may exceed the free memory, or the maximum size of a buffer, even if the request does not.
             if trimmed || least < size { self.make_block(kind, least) } else { Err(refused) }
         });
         let block = made.map_err(|(call, status)| OpenClError::OutOfMemory {
@@ -145,7 +148,7 @@ impl DeviceMemory {
         Ok(Arc::new(block))
     }
 
-    /// A block as the driver gives it, or the call that failed.
+    /// A block from the driver, or the call that failed.
     fn make_block(&self, kind: MemoryKind, bytes: usize) -> Result<Block, (&'static str, ClStatus)> {
         let refused = |call| move |status| (call, ClStatus(status));
         if self.pool().largest_buffer().is_some_and(|most| bytes as u64 > most) {
@@ -153,7 +156,7 @@ impl DeviceMemory {
         }
         let no_room = opencl3::error_codes::CL_MEM_OBJECT_ALLOCATION_FAILURE;
         self.pool().within_limit(kind, bytes).map_err(|_| refused("clCreateBuffer")(no_room))?;
-        // Drivers may promise what the host has not: NVIDIA's makes a buffer of 2⁵⁰ bytes.
+        // Drivers may promise more than the host has: NVIDIA's creates a buffer of 2⁵⁰ bytes.
         if kind != MemoryKind::Device && host_memory_bytes().is_some_and(|all| bytes as u64 > all) {
             return Err(refused("clCreateBuffer")(no_room));
         }
@@ -179,11 +182,11 @@ impl DeviceMemory {
         Ok(Block::new(mem, kind, bytes, mapping))
     }
 
-    /// Has memory allocated on the device now: drivers may put that off to the first use, where nobody can tell which buffer did not fit.
+    /// Makes the driver allocate the memory now. Drivers may defer this to the first use, where an error no longer names the buffer.
     fn make_resident(&self, mem: &RawMem) -> Result<(), OpenClError> {
         let note = || Note::of_bytes(CommandKind::Allocate, 0);
         let what = || "a new buffer".to_owned();
-        // A fill of a few bytes, and no migration: NVIDIA's driver 580 crashes where several threads queue something and one of them a migration.
+        // A fill of a few bytes instead of a migration: NVIDIA's driver 580 crashes if one of several threads queues a migration.
         let pattern = [OVERWRITTEN; GRAIN];
         self.submit("clEnqueueFillBuffer", what, note, |queue| {
             // SAFETY: the pattern is copied by the call, no block is smaller, and the wait list is empty.
@@ -195,7 +198,7 @@ impl DeviceMemory {
     }
 }
 
-/// Bytes of memory that the host has, where it is known.
+/// The size of the host's memory in bytes, if known.
 fn host_memory_bytes() -> Option<u64> {
     #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
     {

@@ -1,4 +1,4 @@
-//! Memory that is held: of the device, and of the host where it is pinned. Each goes back to its pool when it is dropped.
+//! Buffers: device memory, and pinned host memory. Each returns to its pool when it is dropped.
 
 use std::ffi::c_void;
 use std::ptr::{self, NonNull};
@@ -10,8 +10,8 @@ use opencl3::types::cl_mem;
 use super::pool::{Block, MemoryKind, Pool};
 use crate::backend::opencl::device::OpenClError;
 
-/// Device memory: a number of bytes, and what they are for. Given back to the pool when dropped; commands that use it and are still
-/// queued finish first.
+/// Device memory of some size, with a description of its use. When dropped, it returns to the pool; queued commands that use it finish
+/// first.
 #[derive(Debug)]
 pub struct Buffer {
     block: Arc<Block>,
@@ -21,17 +21,17 @@ pub struct Buffer {
 }
 
 impl Buffer {
-    /// The size that was asked for, in bytes.
+    /// The requested size, in bytes.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// What the buffer is for, as errors name it.
+    /// The use of the buffer, for errors.
     pub fn what(&self) -> &str {
         &self.what
     }
 
-    /// Where it lies.
+    /// The kind of its memory.
     pub fn kind(&self) -> MemoryKind {
         self.block.kind()
     }
@@ -46,7 +46,7 @@ impl Buffer {
         self.block.mem()
     }
 
-    /// The `cl_mem`, for one's own calls of OpenCL. It lives as long as the buffer.
+    /// The `cl_mem`, for direct calls of OpenCL. It is valid as long as the buffer.
     pub fn handle(&self) -> *mut c_void {
         self.mem()
     }
@@ -69,13 +69,13 @@ impl Drop for Buffer {
     }
 }
 
-/// Pinned memory of the host, mapped for as long as it lives. It is written from and read into as any slice, but
-/// the driver knows it, and lets the device fetch or store the bytes without a copy on the way.
+/// Pinned host memory, mapped as long as it lives. It is used like any slice, but the driver knows it, and lets the device read or write
+/// the bytes without an intermediate copy.
 #[derive(Debug)]
 pub struct HostBuffer(Buffer);
 
 impl HostBuffer {
-    /// All zero: what a driver or an earlier use left is undefined.
+    /// Sets all bytes to zero, since the content from the driver or an earlier use is undefined.
     pub(crate) fn new(block: Arc<Block>, bytes: usize, what: &str, pool: &Arc<Pool>) -> Self {
         let buffer = Self(Buffer::new(block, bytes, what, pool));
         // SAFETY: mapped for writing, `bytes` bytes long.
@@ -83,12 +83,12 @@ impl HostBuffer {
         buffer
     }
 
-    /// The size that was asked for, in bytes.
+    /// The requested size, in bytes.
     pub fn bytes(&self) -> usize {
         self.0.bytes
     }
 
-    /// What the memory is for, as errors name it.
+    /// The use of the memory, for errors.
     pub fn what(&self) -> &str {
         &self.0.what
     }
@@ -103,7 +103,7 @@ impl HostBuffer {
         self.0.block.mapping().map_or(NonNull::dangling(), |mapping| mapping.start)
     }
 
-    /// The bytes, to be changed.
+    /// The bytes, mutably.
     pub fn as_mut_slice(&mut self) -> &mut [u8] {
         // SAFETY: as in `as_slice`, and exclusively borrowed.
         unsafe { slice::from_raw_parts_mut(self.start().as_ptr(), self.bytes()) }

@@ -1,4 +1,4 @@
-//! The memory of a device, and what is done with bytes in it: writes, reads, fills, copies and maps.
+//! The memory of a device, and the operations on it: writes, reads, fills, copies and maps.
 
 use std::ffi::c_void;
 use std::ops::{Deref, Range};
@@ -14,7 +14,7 @@ use super::ring::{Towards, Transfers};
 use crate::backend::opencl::device::{Device, MemoryUse, Note, OpenClError, RawEvent, RawQueue, WaitList};
 use crate::backend::timeline::{CommandKind, Group};
 
-/// A device in use with its memory.
+/// An open device with its memory.
 #[derive(Debug)]
 pub struct DeviceMemory {
     device: Arc<Device>,
@@ -44,12 +44,12 @@ impl DeviceMemory {
         &self.pool
     }
 
-    /// What the buffers take now, in the device's memory and in that of the host which it reaches.
+    /// The memory of all buffers, both in device memory and in host memory that the device can access.
     pub fn memory(&self) -> MemoryUse {
         self.in_use()
     }
 
-    /// What the pool did so far.
+    /// The statistics of the pool so far.
     pub fn memory_statistics(&self) -> MemoryStatistics {
         self.pool.statistics()
     }
@@ -63,10 +63,10 @@ impl DeviceMemory {
         }
     }
 
-    /// Writes `data` into the buffer from byte `offset` on. Waits until all earlier commands and the write are done.
+    /// Writes `data` into the buffer from byte `offset` on. Waits until this and all earlier commands are done.
     ///
     /// # Errors
-    /// [`OpenClError::OutOfRange`] if `data` would not fit.
+    /// [`OpenClError::OutOfRange`] if `data` does not fit.
     pub fn write(&self, buffer: &Buffer, offset: usize, data: &[u8]) -> Result<(), OpenClError> {
         self.check_owns(buffer)?;
         buffer.check_range(offset, data.len())?;
@@ -82,10 +82,10 @@ impl DeviceMemory {
         .map(drop)
     }
 
-    /// Reads from byte `offset` of the buffer on into `data`. Waits until all earlier commands and the read are done.
+    /// Reads bytes of the buffer from byte `offset` on into `data`. Waits until this and all earlier commands are done.
     ///
     /// # Errors
-    /// [`OpenClError::OutOfRange`] if the buffer ends before `data`; also what an earlier, asynchronous command ran into.
+    /// [`OpenClError::OutOfRange`] if the buffer ends before `data`; also the error of an earlier, asynchronous command.
     pub fn read(&self, buffer: &Buffer, offset: usize, data: &mut [u8]) -> Result<(), OpenClError> {
         self.check_owns(buffer)?;
         buffer.check_range(offset, data.len())?;
@@ -101,10 +101,11 @@ impl DeviceMemory {
         .map(drop)
     }
 
-    /// Has a range of a buffer travel to host memory at `start`, or back, in any queue of the device (asynchronous).
+    /// Copies a range of a buffer to host memory at `start`, or back, in any queue of the device (asynchronous).
     ///
     /// # Safety
-    /// The range lies in the buffer. As many bytes are at `start`; nobody frees or writes them, nor reads what is fetched, before the command is done.
+    /// The range is in the buffer, and as many bytes are at `start`. Until the command is done, nobody frees or writes them, or reads what
+    /// is fetched.
     pub(crate) unsafe fn transfer(
         &self,
         queue: &RawQueue,
@@ -121,7 +122,7 @@ impl DeviceMemory {
     }
 
     /// # Safety
-    /// That of [`DeviceMemory::transfer`]; a blocking command is done when this returns.
+    /// As for [`DeviceMemory::transfer`]. A blocking command is done when this returns.
     unsafe fn enqueue_bytes(
         &self,
         queue: &RawQueue,
@@ -163,7 +164,7 @@ impl DeviceMemory {
         if buffer.bytes() == 0 {
             return Ok(());
         }
-        // OpenCL wants offset and size to be multiples of the pattern; a wide pattern is the fast path of drivers.
+        // OpenCL requires offset and size to be multiples of the pattern. Drivers are fast with a wide pattern.
         let pattern = [byte; 16];
         let width = [16, 8, 4, 2, 1].into_iter().find(|&width| buffer.bytes().is_multiple_of(width)).unwrap_or(1);
         let what = || format!("{} bytes of {}", buffer.bytes(), buffer.what());
@@ -199,7 +200,7 @@ impl DeviceMemory {
             return Ok(());
         }
         let what = || format!("{bytes} bytes of {} to {}", src.what(), dst.what());
-        // Read, and written.
+        // Counted as read and as written.
         let note = || Note::of_bytes(CommandKind::Copy, 2 * bytes);
         self.submit("clEnqueueCopyBuffer", what, note, |queue| {
             // SAFETY: both ranges were checked, and the wait list is empty.
@@ -208,7 +209,7 @@ impl DeviceMemory {
         .map(drop)
     }
 
-    /// Waits for earlier commands, and maps bytes of a buffer that has them.
+    /// Waits for earlier commands, and maps a range of a buffer.
     pub(crate) fn map(
         &self,
         mem: cl_mem,

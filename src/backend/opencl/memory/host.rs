@@ -1,6 +1,6 @@
-//! Memory of the host as a driver likes it: pinned buffers, whose bytes a device fetches by itself, and device buffers mapped into
-//! the host's address space. Both are faster ways for large transfers than [`DeviceMemory::write`] from memory that the driver has never
-//! seen; what each gives is measured by `lanefield peak`.
+//! Host memory that is fast for transfers: pinned buffers, whose bytes a device can fetch itself, and device buffers that are mapped into
+//! the host's address space. For large transfers both are faster than [`DeviceMemory::write`] from memory that the driver does not know;
+//! `lanefield peak` measures each of them.
 
 use std::ptr;
 use std::slice;
@@ -16,17 +16,17 @@ use super::pool::MemoryKind;
 use crate::backend::opencl::device::{OpenClError, RawMem};
 use crate::backend::shared_packets::PacketMemory;
 
-/// Memory for packets that the driver has pinned: transfers from and to it are as fast as with a [`HostBuffer`].
+/// Memory for packets that the driver has pinned. Transfers from and to it are as fast as with a [`HostBuffer`].
 #[derive(Debug)]
 pub(crate) struct Pinned {
-    /// A buffer made of the memory, which no command uses: while there is one, NVIDIA's driver has the memory pinned. None where the driver refuses it, and
-    /// transfers take longer.
+    /// A buffer on top of the memory, which no command uses. As long as it exists, NVIDIA's driver keeps the memory pinned. `None` if the
+    /// driver refuses it; transfers are then slower.
     _mem: Option<RawMem>,
     _memory: Arc<PacketMemory>,
 }
 
 impl DeviceMemory {
-    /// Has the driver pin memory, also such as other processes have pinned.
+    /// Makes the driver pin memory, even if other processes have pinned it, too.
     pub(crate) fn pin(&self, memory: Arc<PacketMemory>) -> Pinned {
         let (start, bytes) = memory.mapping();
         let flags = CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR;
@@ -35,21 +35,21 @@ impl DeviceMemory {
         Pinned { _mem: mem.ok().map(RawMem::own), _memory: memory }
     }
 
-    /// Allocates `bytes` bytes of pinned host memory, all zero; `what` says what for. It is not part of [`DeviceMemory::memory`], which
-    /// counts the device's.
+    /// Allocates `bytes` bytes of pinned host memory, all zero; `what` is its use. It is not included in [`DeviceMemory::memory`], which
+    /// counts device memory.
     ///
     /// # Errors
-    /// [`OpenClError::OutOfMemory`] where the host has no such memory.
+    /// [`OpenClError::OutOfMemory`] if the host has not enough such memory.
     pub fn allocate_host(&self, bytes: usize, what: &str) -> Result<HostBuffer, OpenClError> {
         let block = self.block(MemoryKind::Pinned, bytes, what)?;
         Ok(HostBuffer::new(block, bytes, what, self.pool()))
     }
 
-    /// Maps `len` bytes from `offset` on into the host's address space, lets `read` see them, and unmaps them. Waits until all earlier
+    /// Maps `len` bytes from `offset` on into the host's address space, passes them to `read`, and unmaps them. Waits until all earlier
     /// commands are done.
     ///
     /// # Errors
-    /// [`OpenClError::OutOfRange`] if the buffer ends before.
+    /// [`OpenClError::OutOfRange`] if the buffer is too small.
     pub fn read_mapped<T>(
         &self,
         buffer: &mut Buffer,
@@ -70,10 +70,10 @@ impl DeviceMemory {
         Ok(result)
     }
 
-    /// Maps as many bytes from `offset` on as `data` has, copies `data` to them and unmaps them. Waits until it is done.
+    /// Maps a range of the size of `data` from `offset` on, copies `data` to it, and unmaps it. Waits until it is done.
     ///
     /// # Errors
-    /// [`OpenClError::OutOfRange`] if `data` would not fit.
+    /// [`OpenClError::OutOfRange`] if `data` does not fit.
     pub fn write_mapped(&self, buffer: &mut Buffer, offset: usize, data: &[u8]) -> Result<(), OpenClError> {
         self.check_owns(buffer)?;
         buffer.check_range(offset, data.len())?;
@@ -81,7 +81,7 @@ impl DeviceMemory {
             return Ok(());
         }
         let what = || format!("{} bytes at {offset} of {}", data.len(), buffer.what());
-        // What was there is overwritten entirely, so the driver need not fetch it.
+        // The old content is overwritten completely, so the driver need not fetch it.
         let start = self.map(buffer.mem(), (offset, data.len()), CL_MAP_WRITE_INVALIDATE_REGION, what)?;
         // SAFETY: mapped for writing, as long as `data`, and apart from it, since the buffer is exclusively borrowed.
         unsafe { ptr::copy_nonoverlapping(data.as_ptr(), start.as_ptr(), data.len()) };

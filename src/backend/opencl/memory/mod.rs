@@ -1,12 +1,12 @@
-//! Memory of a device: a pool of blocks, buffers made of them, and every way for bytes between host and device.
+//! The memory of a device: a pool of blocks, the buffers in them, and all transfers between host and device.
 //!
 //! | file | subject |
 //! |---|---|
-//! | `pool.rs` | blocks that are used again; what is held, and by whom |
-//! | `buffer.rs` | device memory, and pinned memory of the host |
+//! | `pool.rs` | blocks and their reuse; how much is held, and by whom |
+//! | `buffer.rs` | device memory, and pinned host memory |
 //! | `commands.rs` | the memory of a device: writes, reads, fills, copies, maps |
-//! | `allocation.rs` | buffers from the pool, the driver, or the host's memory where that is asked for; limits |
-//! | `host.rs` | pinned memory of the host; device memory mapped into the host's |
+//! | `allocation.rs` | buffers from the pool, the driver, or, if requested, the host's memory; limits |
+//! | `host.rs` | pinned host memory; device memory that is mapped into the host's |
 //! | `ring.rs`, `transfer.rs` | large transfers, piece by piece |
 
 mod allocation;

@@ -1,10 +1,11 @@
-//! The pool of a device's memory. A block that is given back waits for the next one who asks for its size and kind, so that a driver is asked for
-//! memory when fields of a new kind are made, and not in the iterations of a solver. All commands go into one in-order queue, so who gets a block
-//! finds the commands done that used it before. While there are several queues, or launches that will be made again
-//! (`replay.rs`), blocks that are given back wait until these are done.
+//! The pool of a device's memory. A returned block is reused for the next request of its size and kind. The driver thus allocates memory
+//! for fields of a new kind, but not in the iterations of a solver.
 //!
-//! A pool holds little more than was in use at once at some time ([`SLACK`]): beyond, those that waited longest go back to the driver. They all do
-//! when a driver refuses memory, before it is asked once more.
+//! All commands go into one in-order queue, so earlier commands on a block are done before those of its next user. While there are several
+//! queues, or launches that will be replayed (`replay.rs`), returned blocks wait until these are done.
+//!
+//! A pool holds little more than the largest amount that was in use at one time ([`SLACK`]). Beyond that, the blocks that have been idle
+//! longest are released to the driver. If a driver refuses memory, all idle blocks are released before the driver is asked again.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -19,14 +20,14 @@ use opencl3::types::{cl_mem, cl_mem_flags};
 
 use crate::backend::opencl::device::{Device, MEMORY_LIMIT, MemoryUse, RawEvent, RawMem, RawQueue, is_of_parent, lock};
 
-/// Where memory is.
+/// The kind of a block's memory.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum MemoryKind {
-    /// The device's own.
+    /// Device memory.
     Device,
-    /// The host's, where kernels reach it.
+    /// Host memory that kernels can access.
     Reachable,
-    /// The host's, pinned, for transfers.
+    /// Pinned host memory, for transfers.
     Pinned,
 }
 
@@ -41,41 +42,41 @@ impl MemoryKind {
 
 lanefield_reference::named!(MemoryKind: Device = "device memory", Reachable = "host memory that the device reaches", Pinned = "pinned host memory");
 
-/// What a pool did with memory of one kind. Bytes are those of blocks, which are at most an eighth, or 15 bytes, larger than what was asked for.
+/// The statistics of one kind of memory. Sizes are those of blocks, which are at most an eighth, or 15 bytes, larger than requested.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct KindStatistics {
-    /// Blocks that the driver made.
+    /// The number of blocks that the driver allocated.
     pub allocations: u64,
-    /// Blocks that were used again.
+    /// The number of reuses of a block.
     pub reuses: u64,
-    /// Blocks that went back to the driver.
+    /// The number of blocks that were released to the driver.
     pub releases: u64,
     /// Bytes in use.
     pub bytes_in_use: u64,
-    /// Bytes that wait to be used again.
+    /// Idle bytes, which can be reused.
     pub bytes_idle: u64,
-    /// The most bytes that were in use at once.
+    /// The largest number of bytes in use at one time.
     pub most_bytes_in_use: u64,
 }
 
-/// What a pool did so far.
+/// The statistics of a pool.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct MemoryStatistics {
     /// By the number of the kind.
     kinds: [KindStatistics; 3],
-    /// Buffers for which the device had no room, and which were made in host memory that it reaches.
+    /// The number of buffers that did not fit the device and were created in host memory.
     pub fallbacks: u64,
-    /// Bytes of all of them together.
+    /// The total size of these buffers, in bytes.
     pub fallback_bytes: u64,
 }
 
 impl MemoryStatistics {
-    /// Of memory of one kind.
+    /// The statistics of one kind of memory.
     pub fn of(&self, kind: MemoryKind) -> &KindStatistics {
         &self.kinds[kind as usize]
     }
 
-    /// Blocks that the driver made, of all kinds.
+    /// The number of blocks of all kinds that the driver allocated.
     pub fn allocations(&self) -> u64 {
         self.kinds.iter().map(|kind| kind.allocations).sum()
     }
@@ -104,12 +105,12 @@ impl fmt::Display for MemoryStatistics {
     }
 }
 
-/// A buffer for which the device had no room.
+/// A buffer that did not fit the device.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Fallback {
-    /// What it is for.
+    /// Its use.
     pub what: String,
-    /// Its size.
+    /// Its size in bytes.
     pub bytes: u64,
     /// The device.
     pub device: String,
@@ -125,30 +126,31 @@ impl fmt::Display for Fallback {
     }
 }
 
-/// Who is told of fallbacks.
+/// The function that is called for each fallback.
 pub(crate) type Told = Box<dyn Fn(&Fallback) + Send + Sync>;
 
-/// Bytes that a pool may hold beyond the most that was in use at once: an eighth of that, and at least so many.
+/// The bytes that a pool may hold beyond the maximum in use: an eighth of that, and at least this number.
 const SLACK: u64 = 16 << 20;
-/// How many uses an error names that hold most memory.
+/// The number of largest holders of memory that an error names.
 const HOLDERS_NAMED: usize = 5;
-/// Blocks are multiples of so many bytes: what a kernel argument may be read as at least.
+/// The size of a block is a multiple of this number of bytes, the least that a kernel argument may be read as.
 pub(crate) const GRAIN: usize = 16;
 
-/// The size of a block for `bytes` bytes: eight sizes between one power of two and the next, so that at most an eighth of what is asked for is lost.
+/// The size of a block for `bytes` bytes. There are eight sizes from one power of two to the next, so at most an eighth of the request is
+/// lost.
 pub(crate) fn block_bytes(bytes: usize) -> usize {
     let bytes = bytes.max(GRAIN);
     let step = ((1 << bytes.ilog2()) / 8).max(GRAIN);
     bytes.checked_next_multiple_of(step).unwrap_or(bytes)
 }
 
-/// Memory as a driver gave it.
+/// Memory from a driver.
 #[derive(Debug)]
 pub(crate) struct Block {
     mem: RawMem,
     kind: MemoryKind,
     bytes: usize,
-    /// Of pinned memory, for as long as there is the block.
+    /// The mapping of pinned memory, for the lifetime of the block.
     mapping: Option<Mapping>,
 }
 
@@ -184,7 +186,7 @@ impl Drop for Block {
     }
 }
 
-/// Where a block is mapped, and the queue that the mapping is given back to.
+/// The address of a mapped block, and the queue by which it is unmapped.
 #[derive(Debug)]
 pub(crate) struct Mapping {
     pub queue: RawQueue,
@@ -196,7 +198,7 @@ unsafe impl Send for Mapping {}
 // SAFETY: as above.
 unsafe impl Sync for Mapping {}
 
-/// The pool that the memory of a device shares with its buffers. Its address also tells devices in use apart.
+/// The pool that a device shares with its buffers. Its address also distinguishes open devices.
 pub(crate) struct Pool {
     device: Arc<Device>,
     state: Mutex<State>,
@@ -207,11 +209,11 @@ pub(crate) struct Pool {
 
 #[derive(Default)]
 struct State {
-    /// Those that wait longest first.
+    /// Idle blocks, the longest idle first.
     idle: Vec<Arc<Block>>,
-    /// Given back while there were several queues, or launches to be made again.
+    /// Blocks that were returned while there were several queues, or launches for a replay.
     parked: Vec<Arc<Block>>,
-    /// Calls that have queues of their own now, or launches to be made again.
+    /// The number of calls that have their own queues, or launches for a replay.
     calls_with_queues: usize,
     holders: BTreeMap<Arc<str>, MemoryUse>,
     limit: Option<u64>,
@@ -226,7 +228,7 @@ impl fmt::Debug for Pool {
 }
 
 impl State {
-    /// Takes blocks that wait longest away, while `more` says so of what the pool holds.
+    /// Removes the blocks that have been idle longest, while `more` accepts the statistics.
     fn release(&mut self, kind: MemoryKind, more: impl Fn(&KindStatistics) -> bool) -> Vec<Arc<Block>> {
         let mut released = Vec::new();
         while more(self.statistics.of(kind)) {
@@ -246,10 +248,10 @@ impl Pool {
         Arc::new(Self { device, state: Mutex::default(), told: OnceLock::new(), overwrites: AtomicBool::new(false) })
     }
 
-    /// A block of that kind that waits, with a size in this range.
+    /// An idle block of this kind with a size in this range.
     pub(crate) fn take(&self, kind: MemoryKind, bytes: RangeInclusive<usize>) -> Option<Arc<Block>> {
         let mut state = lock(&self.state);
-        // The one that was used last: its pages are the likeliest to be near.
+        // The block that was used last, since its pages are the most likely to be near.
         let place = state.idle.iter().rposition(|block| block.kind == kind && bytes.contains(&block.bytes))?;
         let block = state.idle.remove(place);
         let statistics = state.statistics.of_mut(kind);
@@ -258,7 +260,7 @@ impl Pool {
         Some(block)
     }
 
-    /// Gives blocks back to the driver until one more of that size leaves the pool with little more than was once in use.
+    /// Releases blocks to the driver until a new block of this size would leave the pool within its limit.
     pub(crate) fn make_way(&self, kind: MemoryKind, bytes: usize) {
         let released = lock(&self.state).release(kind, |statistics| {
             let wanted = statistics.bytes_in_use + bytes as u64;
@@ -268,7 +270,7 @@ impl Pool {
         drop(released);
     }
 
-    /// Gives all blocks that wait back to the driver; their number.
+    /// Releases all idle blocks to the driver. Returns their number.
     pub(crate) fn trim(&self) -> usize {
         let mut state = lock(&self.state);
         let released: Vec<_> = MemoryKind::ALL.into_iter().flat_map(|kind| state.release(kind, |_| true)).collect();
@@ -276,7 +278,7 @@ impl Pool {
         released.len()
     }
 
-    /// Whether so many bytes more of a kind are within the limit; else the limit.
+    /// Checks that `bytes` more bytes of this kind are within the limit. The error is the limit.
     pub(crate) fn within_limit(&self, kind: MemoryKind, bytes: usize) -> Result<(), u64> {
         let state = lock(&self.state);
         let held = state.statistics.of(kind);
@@ -292,7 +294,7 @@ impl Pool {
         lock(&self.state).limit = limit;
     }
 
-    /// Bytes of a buffer at most, where that is less than the driver takes.
+    /// The maximum size of a buffer in bytes, if it is below that of the driver.
     pub(crate) fn largest_buffer(&self) -> Option<u64> {
         lock(&self.state).largest_buffer
     }
@@ -315,7 +317,7 @@ impl Pool {
         }
     }
 
-    /// Enters a block, of which `bytes` bytes were asked for, as in use. Pinned memory is in the statistics alone.
+    /// Records a block as in use, of which `bytes` bytes were requested. Pinned memory appears only in the statistics.
     pub(crate) fn enter(&self, block: &Block, bytes: usize, what: &Arc<str>) {
         let mut state = lock(&self.state);
         let statistics = state.statistics.of_mut(block.kind);
@@ -335,7 +337,7 @@ impl Pool {
         let statistics = state.statistics.of_mut(block.kind);
         statistics.bytes_in_use -= block.bytes as u64;
         let is_pinned = block.kind == MemoryKind::Pinned;
-        // Parked blocks count as idle: nobody has them.
+        // Parked blocks count as idle, since nobody uses them.
         statistics.bytes_idle += block.bytes as u64;
         match state.calls_with_queues {
             0 => state.idle.push(block),
@@ -354,12 +356,12 @@ impl Pool {
         self.device.count_buffer(bytes as u64, |all, less| all - less);
     }
 
-    /// Blocks that are given back wait from now on until [`Self::leave_queues`].
+    /// From now on, returned blocks wait until [`Self::leave_queues`].
     pub(crate) fn enter_queues(&self) {
         lock(&self.state).calls_with_queues += 1;
     }
 
-    /// The queues of a call are done.
+    /// Says that the queues of a call are done.
     pub(crate) fn leave_queues(&self) {
         let mut state = lock(&self.state);
         state.calls_with_queues -= 1;
@@ -381,7 +383,7 @@ impl Pool {
         self.overwrites.load(Ordering::Relaxed)
     }
 
-    /// What is held, and by whom, as errors tell it; `limit`: the most device memory that may be held, where that is why there is no more.
+    /// The memory that is held, and by whom, for errors. `limit`: the limit on device memory, if that is why the request failed.
     pub(crate) fn held(&self, limit: Option<u64>) -> String {
         let state = lock(&self.state);
         let mut holders: Vec<_> = state.holders.iter().collect();

@@ -1,5 +1,5 @@
-//! A ring of pinned blocks for large transfers: some travel while the host's threads fill or empty parts of others. Counterpart: `transfer.rs`, which lets them
-//! travel.
+//! A ring of pinned blocks for large transfers. Some blocks are transferred while the host's threads fill or empty parts of others.
+//! Counterpart: `transfer.rs`, which does the transfers.
 
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -12,46 +12,46 @@ use serde::Serialize;
 use super::buffer::HostBuffer;
 use crate::backend::opencl::device::{RawEvent, is_of_parent};
 
-/// Which way bytes go.
+/// The direction of a transfer.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Towards {
-    /// From the host.
+    /// From the host to the device.
     Device,
-    /// From the device.
+    /// From the device to the host.
     Host,
 }
 
-/// How large transfers are made. No bit depends on it.
+/// How large transfers are done. No bit depends on it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TransferWay {
-    /// The device's memory is mapped into the host's address space.
+    /// Device memory is mapped into the host's address space.
     Mapped,
-    /// Through pinned blocks of so many bytes, some of which travel while others are filled or emptied.
+    /// Through a ring of pinned blocks. Some are transferred while others are filled or emptied.
     Ring {
-        /// Bytes of a block.
+        /// The size of a block, in bytes.
         block_bytes: usize,
     },
 }
 
 impl TransferWay {
-    /// Bytes of a block where nobody chose: large beside what a command costs.
+    /// The default size of a block in bytes: large enough that the cost of a command does not matter.
     pub const BLOCK_BYTES: usize = 4 << 20;
 }
 
-/// Bytes that a thread makes or takes at a time: small beside a block, so that the first one is soon ready.
+/// The number of bytes that a thread fills or empties at a time: small compared with a block, so that the first block is soon ready.
 pub(crate) const PART_BYTES: usize = 256 << 10;
 
 pub(crate) const RING: usize = 8;
 
-/// Blocks of a ring that travel at a time; the others are filled or emptied.
+/// The number of blocks of a ring that are transferred at a time. The others are filled or emptied.
 pub(crate) const TRAVELLING: usize = 3;
 
-/// How large transfers are made.
+/// The state of large transfers.
 #[derive(Debug)]
 pub(crate) struct Transfers {
     pub way: TransferWay,
-    /// Made when first needed.
+    /// Created when first needed.
     pub ring: Vec<Slot>,
 }
 
@@ -62,14 +62,14 @@ pub(crate) struct Slot {
     pub busy: Option<RawEvent>,
 }
 
-/// Where a block begins, and the last command that reads or writes it.
+/// The start of a block, and the last command that reads or writes it.
 pub(crate) struct Busy<'m> {
     pub start: *mut u8,
     pub busy: &'m mut Option<RawEvent>,
 }
 
 impl Slot {
-    /// What commands need of it, and what threads do.
+    /// The two views of a slot: for commands, and for threads.
     pub(crate) fn parts(&mut self) -> (Busy<'_>, &mut [u8]) {
         let bytes = self.memory.as_mut_slice();
         (Busy { start: bytes.as_mut_ptr(), busy: &mut self.busy }, bytes)
@@ -77,10 +77,10 @@ impl Slot {
 }
 
 impl Drop for Slot {
-    /// The memory may be used again only when no command reaches it.
+    /// Waits, since the memory may be reused only when no command accesses it.
     fn drop(&mut self) {
         if let Some(event) = self.busy.as_ref().filter(|_| !is_of_parent()) {
-            // A failure leaves nothing to do: the driver has given the command up.
+            // If this fails, nothing is left to do: the driver has given up the command.
             let _ = event.wait();
         }
     }
@@ -96,14 +96,14 @@ impl Transfers {
     }
 }
 
-/// The parts of the blocks of a ring, and the host's threads, which fill and empty them in the order in which they are given.
+/// The parts of the blocks of a ring, and the host's threads, which fill and empty them in the given order.
 pub(crate) struct Parts<'a, 'scope, 'm> {
     scope: &'a ScopeFifo<'scope>,
     done: Sender<Part<'m>>,
     given_back: Receiver<Part<'m>>,
-    /// Of each block; empty where a thread has it.
+    /// The parts of each block; empty while a thread has them.
     of_blocks: Vec<Vec<&'m mut [u8]>>,
-    /// How many of each block threads have.
+    /// For each block, how many of its parts threads have.
     given: Vec<usize>,
 }
 
@@ -114,7 +114,7 @@ struct Part<'m> {
 }
 
 impl<'a, 'scope, 'm: 'scope> Parts<'a, 'scope, 'm> {
-    /// The parts of so many bytes of these blocks.
+    /// Splits these blocks into parts of `bytes` bytes.
     pub(crate) fn new(scope: &'a ScopeFifo<'scope>, blocks: impl Iterator<Item = &'m mut [u8]>, bytes: usize) -> Self {
         let (done, given_back) = channel();
         let of_blocks: Vec<Vec<_>> = blocks.map(|block| block.chunks_mut(bytes).collect()).collect();
@@ -122,7 +122,7 @@ impl<'a, 'scope, 'm: 'scope> Parts<'a, 'scope, 'm> {
         Self { scope, done, given_back, of_blocks, given }
     }
 
-    /// Has threads work on the parts of a block, once no thread has one of it: the first work on the first part, and so on.
+    /// Makes threads work on the parts of a block, once no thread has one of them: the first item of work on the first part, and so on.
     pub(crate) fn give<W: FnOnce(&mut [u8]) + Send + 'scope>(&mut self, block: usize, works: impl Iterator<Item = W>) {
         self.wait_for(block);
         for (part, work) in works.enumerate() {
@@ -130,9 +130,9 @@ impl<'a, 'scope, 'm: 'scope> Parts<'a, 'scope, 'm> {
             self.given[block] += 1;
             let done = self.done.clone();
             self.scope.spawn_fifo(move |_| {
-                // Whoever waits for the part gets it; a panic is one of the whole transfer then.
+                // The part is returned to whoever waits for it. A panic then becomes one of the whole transfer.
                 let worked = catch_unwind(AssertUnwindSafe(|| work(bytes)));
-                // A transfer that failed waits no longer.
+                // A failed transfer no longer waits.
                 let _ = done.send(Part { block, part, bytes });
                 if let Err(panic) = worked {
                     resume_unwind(panic);
@@ -141,14 +141,14 @@ impl<'a, 'scope, 'm: 'scope> Parts<'a, 'scope, 'm> {
         }
     }
 
-    /// Waits until no thread has a part of a block.
+    /// Waits until no thread has a part of the block.
     pub(crate) fn wait_for(&mut self, block: usize) {
         while self.given[block] > 0 {
             while let Ok(Part { block, part, bytes }) = self.given_back.try_recv() {
                 self.of_blocks[block][part] = bytes;
                 self.given[block] -= 1;
             }
-            // A thread of the pool may be the only one that there is.
+            // This thread may be the only one of the pool.
             if self.given[block] > 0 && rayon::yield_now() != Some(Yield::Executed) {
                 std::thread::yield_now();
             }
@@ -156,12 +156,12 @@ impl<'a, 'scope, 'm: 'scope> Parts<'a, 'scope, 'm> {
     }
 }
 
-/// Bytes of a part of a block, in whole pieces.
+/// The size in bytes of a part of a block: a multiple of `piece`.
 pub(crate) fn part_bytes(piece: usize, block_bytes: usize) -> usize {
     (PART_BYTES.min(block_bytes) / piece.max(1)).max(1) * piece.max(1)
 }
 
-/// The bytes of a transfer in ranges of whole pieces, each of at most `most` bytes if a piece is no larger.
+/// Splits a transfer into ranges of whole pieces, each of at most `most` bytes unless a piece is larger.
 pub(crate) fn ranges(bytes: usize, piece: usize, most: usize) -> Vec<Range<usize>> {
     let step = (most / piece.max(1)).max(1) * piece.max(1);
     (0..bytes).step_by(step).map(|start| start..(start + step).min(bytes)).collect()

@@ -1,6 +1,8 @@
-//! Large transfers, piece by piece: the host's threads make or take the bytes of some pieces while others travel. Where the device works in the
-//! host's memory, that is its own, mapped, and nothing travels; elsewhere a ring of pinned blocks, from which the device fetches by itself.
-//! Counterpart: `host.rs`, for memory that a caller pins or maps himself; `field.rs`, which converts layouts piece by piece.
+//! Large transfers, piece by piece: the host's threads fill or empty some pieces while others are transferred. If the device works in the
+//! host's memory, its memory is mapped and nothing is transferred. Otherwise a ring of pinned blocks is used, from which the device fetches
+//! data itself.
+//!
+//! Counterparts: `host.rs`, for memory that the caller pins or maps; `field.rs`, which converts layouts piece by piece.
 
 use std::ffi::c_void;
 use std::ops::Range;
@@ -20,18 +22,20 @@ impl DeviceMemory {
         lock(self.transfers()).way
     }
 
-    /// Makes large transfers in another way: mapped where the device works in the host's memory, else through a ring, is the usual one.
+    /// Changes how large transfers are done. By default, device memory is mapped if the device works in the host's memory, and a ring is
+    /// used otherwise.
     pub fn set_transfer_way(&self, way: TransferWay) {
         let mut transfers = lock(self.transfers());
         transfers.way = way;
         transfers.ring.clear();
     }
 
-    /// Writes the first `bytes` bytes of a buffer. `fill` makes the bytes of each range, which is one of whole pieces of `piece` bytes; what it is given to
-    /// fill is undefined. The host's threads take the ranges in any order; commands that are queued later find all of them written.
+    /// Writes the first `bytes` bytes of a buffer. `fill` computes the bytes of each range, which consists of whole pieces of `piece`
+    /// bytes; the content of the memory that it receives is undefined. The host's threads process the ranges in any order. Commands that
+    /// are queued later find all bytes written.
     ///
     /// # Errors
-    /// [`OpenClError::OutOfRange`] if the buffer ends before; what the runtime reports.
+    /// [`OpenClError::OutOfRange`] if the buffer is too small, and errors of the runtime.
     pub fn write_pieces(
         &self,
         buffer: &mut Buffer,
@@ -46,7 +50,7 @@ impl DeviceMemory {
         }
         let TransferWay::Ring { block_bytes } = self.transfer_way() else {
             let what = || format!("{bytes} bytes of {}", buffer.what());
-            // What was there is overwritten entirely, so the driver need not fetch it.
+            // The old content is overwritten completely, so the driver need not fetch it.
             let start = self.map(buffer.mem(), (0, bytes), CL_MAP_WRITE_INVALIDATE_REGION, what)?;
             // SAFETY: mapped for writing, `bytes` long; the buffer is exclusively borrowed, so no command and nobody else reaches them.
             let mapped = unsafe { slice::from_raw_parts_mut(start.as_ptr(), bytes) };
@@ -81,7 +85,7 @@ impl DeviceMemory {
         Ok(())
     }
 
-    /// Has a block travel to its range of a buffer, or that to the block.
+    /// Transfers a block to its range of a buffer, or the reverse.
     fn travel(
         &self,
         towards: Towards,
@@ -96,14 +100,14 @@ impl DeviceMemory {
         self.flush()
     }
 
-    /// Reads the first `bytes` bytes of a buffer, pieces of `piece` bytes, into a list that has as many elements for each piece. `take` is given the
-    /// bytes of some pieces and their elements, by the host's threads in any order.
+    /// Reads the first `bytes` bytes of a buffer, in pieces of `piece` bytes, into a list with the same number of elements for each piece.
+    /// `take` receives the bytes of some pieces and their elements. The host's threads call it in any order.
     ///
     /// # Errors
-    /// As [`DeviceMemory::write_pieces`]; also what an earlier command ran into.
+    /// As [`DeviceMemory::write_pieces`]; also the error of an earlier command.
     ///
     /// # Panics
-    /// If the list has not as many elements for each piece.
+    /// If the length of the list is not a multiple of the number of pieces.
     pub fn read_pieces<T: Send>(
         &self,
         buffer: &mut Buffer,
@@ -114,7 +118,7 @@ impl DeviceMemory {
         self.read_unchanged(buffer, (bytes, piece), into, take)
     }
 
-    /// As [`DeviceMemory::read_pieces`], of a buffer to which no command writes meanwhile.
+    /// As [`DeviceMemory::read_pieces`], for a buffer to which no command writes at the same time.
     pub(crate) fn read_unchanged<T: Send>(
         &self,
         buffer: &Buffer,
@@ -174,8 +178,8 @@ impl DeviceMemory {
         Ok(())
     }
 
-    /// A ring of blocks of at least so many bytes: the one that is kept, or another if that is in use. Transfers do not wait for it: a thread that fills a
-    /// block may turn to another transfer meanwhile, which would then wait for itself.
+    /// A ring of blocks of at least `bytes` bytes: the one that is kept, or a new one if that is in use. Transfers do not wait for a ring:
+    /// a thread that fills a block may start another transfer, which would then wait for itself.
     fn take_ring(&self, bytes: usize) -> Result<Vec<Slot>, OpenClError> {
         let kept = std::mem::take(&mut lock(self.transfers()).ring);
         if kept.first().is_some_and(|slot| slot.memory.bytes() >= bytes) {
@@ -190,7 +194,7 @@ impl DeviceMemory {
         lock(self.transfers()).ring = ring;
     }
 
-    /// Waits for the command that reaches a block.
+    /// Waits for the command that accesses a block.
     fn wait_for(&self, busy: &mut Option<RawEvent>, what: &'static str) -> Result<(), OpenClError> {
         let Some(event) = busy.take() else { return Ok(()) };
         let _wait = self.span(Group::Wait, || what);

@@ -1,17 +1,16 @@
-//! The operands and the operations of the arithmetic probe, with the host's IEEE results. Counterpart on the device:
-//! `probe.cl`.
+//! The operands and operations of the arithmetic probe, with the IEEE results of the host. Counterpart on the device: `probe.cl`.
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
 use bytemuck::Pod;
 
-/// `f32` or `f64`, as far as the probe needs them.
+/// `f32` or `f64`, with the operations that the probe needs.
 pub(crate) trait Real:
     Pod + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self> + Neg<Output = Self>
 {
-    /// As reports name it.
+    /// Its name in reports.
     const NAME: &'static str;
-    /// As OpenCL C names it.
+    /// Its name in OpenCL C.
     const CL_NAME: &'static str;
     const EXPONENT_BITS: u32;
     const MANTISSA_BITS: u32;
@@ -34,7 +33,7 @@ macro_rules! real {
             const MANTISSA_BITS: u32 = $mantissa;
 
             fn from_low_bits(bits: u64) -> Self {
-                // Cut off on purpose: the low bits are the value.
+                // Truncated on purpose: the low bits are the value.
                 Self::from_bits(bits as $bits)
             }
             fn low_bits(self) -> u64 {
@@ -66,10 +65,10 @@ real!(f64, u64, "double", 11, 52);
 pub(crate) struct Operation<R> {
     pub(crate) case: &'static str,
     pub(crate) name: &'static str,
-    /// Whether operands and results that are subnormal get a check of their own: devices flush them separately.
+    /// Whether subnormal operands and results get a separate check: devices flush them separately.
     pub(crate) subnormals_apart: bool,
     pub(crate) result: fn(R, R, R) -> R,
-    /// The second result of the operations that also give the exact error of the first.
+    /// The second result of operations that also compute the exact error of the first.
     pub(crate) error: Option<fn(R, R, R) -> R>,
 }
 
@@ -86,7 +85,7 @@ impl<R: Real> Operation<R> {
         Self { error: Some(error), ..self }
     }
 
-    /// Both results, the second zero where there is none.
+    /// Both results. The second is zero if there is none.
     pub(crate) fn host(&self, a: R, b: R, c: R) -> [R; 2] {
         [(self.result)(a, b, c), self.error.map_or(R::from_low_bits(0), |error| error(a, b, c))]
     }
@@ -135,8 +134,11 @@ pub(crate) struct Operands<R> {
 /// Random triples of each of the four kinds below.
 const RANDOM_PER_KIND: usize = 16384;
 
-/// All triples of special values, and random ones from a fixed seed: any bits at all; exponents so near that rounding decides,
-/// with c close to −a·b; sums and products at the edge of the subnormals; quotients there.
+/// All triples of special values, and random ones from a fixed seed, of four kinds:
+/// - any bits;
+/// - exponents so close that rounding decides, with c close to −a·b;
+/// - sums and products at the edge of the subnormal numbers;
+/// - quotients there.
 pub(crate) fn operands<R: Real>(seed: u64) -> Operands<R> {
     let mut random = Random(seed);
     let mut triples = special_triples::<R>();

@@ -1,12 +1,12 @@
-// The start-up probe of the arithmetic contract (docs/arithmetic.md): one operation on many operands, to be compared bit for
-// bit with the host's IEEE results. Host side, operands and verdict: ../probe.rs.
+// The start-up probe of the canonical arithmetic (docs/arithmetic.md): one operation on many operands, compared bit for bit with the
+// host's IEEE results. Host side, operands and verdict: ../probe.rs.
 //
-// A launch runs one operation, and each stands in its own `case`: a product that several operations share would not be fused
-// with an addition by compilers that do fuse a product of its own, so that the probe would see less than the kernels suffer.
+// A launch runs one operation. Each has its own `case`: some compilers fuse a product with an addition, but not if several operations
+// share the product. The probe would then miss what happens in kernels.
 //
 // Built once for each precision with
 //   NUMBER          float or double
-//   LANES           numbers of an operation: 1, or 8 to ask about vectors, which compilers may treat in another way
+//   LANES           numbers of an operation: 1, or 8 for vectors, which compilers may treat differently
 //   PROBE_...       the number of each operation; the host's table gives the numbers
 
 #pragma OPENCL FP_CONTRACT OFF
@@ -27,7 +27,7 @@ typedef NUMBER REAL;
 typedef NUMBER REAL __attribute__((ext_vector_type(LANES)));
 #endif
 
-// As kernels have them.
+// The same definitions as in kernels.
 #if DIVIDE == 0 || defined(NUMBER_IS_DOUBLE)
 #define DIVIDED(a, b) ((a) / (b))
 #define ROOT(a) sqrt(a)
@@ -49,7 +49,7 @@ static REAL ROOT(REAL a) {
 }
 #endif
 
-// x and y receive the result; y stays 0 where an operation has only one.
+// x and y receive the result; y stays 0 if an operation has only one.
 kernel void probe(uint operation, global const REAL *a_in, global const REAL *b_in, global const REAL *c_in,
                   global REAL *x_out, global REAL *y_out)
 {
@@ -86,7 +86,7 @@ kernel void probe(uint operation, global const REAL *a_in, global const REAL *b_
     case PROBE_NEG_FMA_NEG_A: x = -fma(-a, b, c); break;
     case PROBE_NEG_FMA_NEG_AC: x = -fma(-a, b, -c); break;
 
-    // Knuth's sum with its exact error: falls to any reassociation.
+    // Knuth's sum with its exact error: any reassociation breaks it.
     case PROBE_TWO_SUM: {
         const REAL sum = a + b;
         const REAL b_seen = sum - a;

@@ -1,9 +1,8 @@
-//! The on-disk cache of what is slow to find out about a device: program binaries, and the verdict of the arithmetic probe.
-//! An entry is one file, valid as a whole or not at all, so that another process, a full disk or a crash can cost time but
-//! never a wrong result. Nothing here is fatal: an entry that cannot be read is made again, one that cannot be written is
-//! left out.
+//! The on-disk cache of data that take long to compute for a device: program binaries, and the verdict of the arithmetic probe. An entry is
+//! one file, which is valid as a whole or not at all. Another process, a full disk or a crash can thus cost time, but never cause a wrong
+//! result. No failure here is fatal: an entry that cannot be read is computed again, and one that cannot be written is skipped.
 //!
-//! File: a magic line, the full text of the key, a line `payload LENGTH SHA256`, the payload.
+//! The file contains a magic line, the full text of the key, a line `payload LENGTH SHA256`, and the payload.
 
 use std::fs::File;
 use std::io::{Read as _, Write as _};
@@ -18,7 +17,7 @@ use crate::temporary::Temporary;
 
 const MAGIC: &str = "lanefield cache 1\n";
 
-/// Where cache entries live: a directory, or nowhere.
+/// The place of cache entries: a directory, or none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cache {
     directory: Option<PathBuf>,
@@ -26,7 +25,7 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// `$LANEFIELD_CACHE_DIR`, else `lanefield` in the user's cache directory (`~/.cache/lanefield` on Linux), else nowhere.
+    /// `$LANEFIELD_CACHE_DIR`, or else `lanefield` in the user's cache directory (`~/.cache/lanefield` on Linux), or else none.
     pub fn from_environment() -> Self {
         let chosen = std::env::var_os("LANEFIELD_CACHE_DIR").filter(|value| !value.is_empty()).map(PathBuf::from);
         let directory = chosen.or_else(|| {
@@ -35,22 +34,22 @@ impl Cache {
         Self { directory, programs: true }
     }
 
-    /// Entries in `directory`, which is created when the first is written.
+    /// A cache in `directory`, which is created when the first entry is written.
     pub fn at(directory: impl Into<PathBuf>) -> Self {
         Self { directory: Some(directory.into()), programs: true }
     }
 
-    /// Keeps nothing.
+    /// A cache that stores nothing.
     pub fn disabled() -> Self {
         Self { directory: None, programs: false }
     }
 
-    /// The same, but without programs where the driver keeps them itself.
+    /// The same cache, without programs if the driver keeps them itself.
     pub(crate) fn for_device(self, device: &DeviceInfo) -> Self {
         Self { programs: self.programs && !device.keeps_programs(), ..self }
     }
 
-    /// Whether program binaries have entries.
+    /// Whether program binaries are stored.
     pub fn keeps_programs(&self) -> bool {
         self.programs
     }
@@ -59,7 +58,7 @@ impl Cache {
         self.directory.as_deref()
     }
 
-    /// The payload that was stored under `key`, or `None` if there is none that is whole.
+    /// The payload that was stored under `key`; `None` if there is no complete one.
     pub fn load(&self, kind: EntryKind, key: &Key) -> Option<Vec<u8>> {
         let mut file = File::open(self.path(kind, key)?).ok()?;
         let mut bytes = Vec::new();
@@ -67,9 +66,9 @@ impl Cache {
         decode(key, &bytes).map(<[u8]>::to_vec)
     }
 
-    /// Stores `payload` under `key`, replacing what was there in one step. A failure is silent: see the module.
+    /// Stores `payload` under `key`, replacing an existing entry atomically. A failure is silent: see the module.
     pub fn store(&self, kind: EntryKind, key: &Key, payload: &[u8]) {
-        // The result is dropped on purpose: a read-only home directory must not stop a run.
+        // The result is ignored on purpose: a read-only home directory must not stop a run.
         let _ = self.try_store(kind, key, payload);
     }
 
@@ -87,7 +86,7 @@ impl Cache {
         temporary.persist(&path)
     }
 
-    /// The file of an entry, where there is a directory.
+    /// The file of an entry, if there is a directory.
     pub fn path(&self, kind: EntryKind, key: &Key) -> Option<PathBuf> {
         let suffix = match kind {
             EntryKind::Program => "program",
@@ -99,7 +98,8 @@ impl Cache {
     }
 }
 
-/// Whether nobody but this user can have written a file: what others write may be any code. The directory may be one that others can write to.
+/// Whether only this user can have written a file: a file from others may contain any code. The directory may be one that others can write
+/// to.
 #[cfg(unix)]
 fn is_ours(file: &File) -> bool {
     use std::os::unix::fs::MetadataExt as _;
@@ -113,20 +113,20 @@ fn is_ours(_: &File) -> bool {
     true
 }
 
-/// What an entry holds.
+/// The kind of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EntryKind {
     /// A program binary with its build log.
     Program,
     /// The verdict of the arithmetic probe, as JSON.
     Probe,
-    /// A note that a driver that keeps programs itself has compiled a kernel: empty.
+    /// A note that a driver with its own cache of programs has compiled a kernel. It is empty.
     Launched,
-    /// A bandwidth that was measured, as JSON.
+    /// A measured bandwidth, as JSON.
     Ceiling,
 }
 
-/// What variables that drivers read begin with: they change what compilers make, or which are taken.
+/// Prefixes of environment variables that drivers read. They may change the code that compilers produce, or the choice of compiler.
 const OF_DRIVERS: [&str; 23] = [
     "POCL_",
     "OCL_ICD_",
@@ -152,7 +152,7 @@ const OF_DRIVERS: [&str; 23] = [
     "CLVK_",
     "CLC_",
 ];
-/// What those begin with that change no code: where files are kept, what is said, how many threads there are, and which device is which.
+/// Prefixes of those that change no code: where files are stored, messages, the number of threads, and the numbering of devices.
 const OF_NO_CODE: [&str; 21] = [
     "POCL_CACHE_DIR",
     "POCL_DEBUG",
@@ -194,12 +194,12 @@ fn environment_of(variables: impl Iterator<Item = (String, String)>) -> String {
     lines.concat()
 }
 
-/// Everything that a cached result depends on, as text: one line each.
+/// Everything that a cached result depends on, as text with one line each.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Key(String);
 
 impl Key {
-    /// The key of `source` built with `options` (all of them) for a device and driver, by this version of the library.
+    /// The key of `source`, built by this version of the library with `options` (all of them) for a device and its driver.
     pub fn new(device: &DeviceInfo, source: &str, options: &str) -> Self {
         let source = hex::encode(Sha256::digest(source.as_bytes()));
         // Debug formatting quotes a text on one line, so that no text can run into the next.
@@ -215,27 +215,27 @@ impl Key {
         ))
     }
 
-    /// The key of a program that is made of a binary, not of a source.
+    /// The key of a program that is created from a binary instead of a source.
     pub(crate) fn of_binary(device: &DeviceInfo, binary: &[u8], options: &str) -> Self {
         Self::new(device, "", options).and(&format!("binary {}", hex::encode(Sha256::digest(binary))))
     }
 
-    /// SHA-256 of the source, in hexadecimal; empty in a key that has none.
+    /// The SHA-256 of the source in hexadecimal; empty if the key has none.
     pub(crate) fn source_sha256(&self) -> &str {
         self.0.lines().find_map(|line| line.strip_prefix("source ")).unwrap_or_default()
     }
 
-    /// The key of what was found out about this host, or about some of its threads, by this version of the library.
+    /// The key of a result about this host, or about some of its threads, by this version of the library.
     pub fn of_host(host: &str, what: &str) -> Self {
         Key(format!("lanefield {}\nhost {host:?}\nof {what:?}\n", env!("CARGO_PKG_VERSION")))
     }
 
-    /// The key of something that depends on more.
+    /// The key of a result that depends on `more`, too.
     pub(crate) fn and(&self, more: &str) -> Self {
         Key(format!("{}and {more:?}\n", self.0))
     }
 
-    /// SHA-256 of the text, in hexadecimal: the name of the file.
+    /// The SHA-256 of the text in hexadecimal: the name of the file.
     pub(crate) fn digest(&self) -> String {
         hex::encode(Sha256::digest(self.0.as_bytes()))
     }
@@ -248,7 +248,7 @@ fn encode(key: &Key, payload: &[u8]) -> Vec<u8> {
     file
 }
 
-/// The payload of `file`, if the file is whole and belongs to `key`.
+/// The payload of `file`, if the file is complete and belongs to `key`.
 fn decode<'a>(key: &Key, file: &'a [u8]) -> Option<&'a [u8]> {
     let rest = file.strip_prefix(MAGIC.as_bytes())?.strip_prefix(key.0.as_bytes())?.strip_prefix(b"payload ")?;
     let line_end = rest.iter().position(|&byte| byte == b'\n')?;

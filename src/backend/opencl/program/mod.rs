@@ -4,8 +4,8 @@
 //! |---|---|
 //! | `sources.rs` | the files of `cl/`, and their includes |
 //! | `cache.rs` | binaries and verdicts on disk |
-//! | `launched.rs` | what a driver that keeps programs itself has compiled |
-//! | `programs.rs` | programs and their kernels, built once, and how far building is |
+//! | `launched.rs` | kernels that are in a driver's own cache |
+//! | `programs.rs` | programs and their kernels, built once, and the progress of building |
 
 mod cache;
 mod launched;

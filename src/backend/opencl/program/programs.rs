@@ -1,5 +1,5 @@
-//! Programs: OpenCL C source built for a device in use, once for a process (in memory) and once for a device and driver
-//! (on disk, see `cache.rs`). The sources themselves are in `cl/`, embedded by `sources.rs`.
+//! Programs: OpenCL C source that is built once in a process (kept in memory), and once for a device and driver (stored on disk, see
+//! `cache.rs`). The sources themselves are in `cl/`, embedded by `sources.rs`.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -32,26 +32,26 @@ pub struct Program {
     pub(crate) key: Key,
     options: String,
     raw: Arc<RawProgram>,
-    /// The context that it was built in, to be compared only: OpenCL keeps that context alive as long as the program.
+    /// The context in which it was built, only for comparison: OpenCL keeps that context alive as long as the program.
     context: usize,
     device: RawDevice,
     log: Arc<str>,
     from_disk: bool,
-    /// The precision of its fields, as the options say it; empty where they say none.
+    /// The precision of its fields according to the options; empty if they do not name one.
     precision: &'static str,
     kernels: Mutex<HashMap<String, Arc<BuiltKernel>>>,
-    /// Kernels and sizes of groups that were launched.
+    /// Kernels and work-group sizes that were launched.
     launched: Mutex<HashSet<(String, [usize; 3])>>,
 }
 
-/// A kernel object. Setting its arguments and queueing it is one critical section: OpenCL leaves clSetKernelArg as the one
-/// call that is not thread-safe.
+/// A kernel object. Setting its arguments and queueing it is one critical section, because clSetKernelArg is the only OpenCL call that is
+/// not thread-safe.
 #[derive(Debug)]
 pub struct BuiltKernel {
     pub(crate) raw: Mutex<RawKernel>,
     /// "kernel hop of program hop f32"
     pub(crate) label: Arc<str>,
-    /// "hop f32": what it is counted by on a timeline
+    /// "hop f32": its name in the statistics of a timeline
     pub(crate) short: Arc<str>,
     pub(crate) info: KernelInfo,
     name: Box<str>,
@@ -60,7 +60,7 @@ pub struct BuiltKernel {
 }
 
 impl BuiltKernel {
-    /// Another kernel object of the same, whose arguments are set by whoever asked for it.
+    /// Another kernel object for the same kernel. The caller sets its arguments.
     pub(crate) fn another(&self) -> Result<RawKernel, OpenClError> {
         let name = CString::new(&*self.name).map_err(|_| nul_byte(&self.name))?;
         cl_kernel::create_kernel(self.program.get(), &name)
@@ -73,7 +73,7 @@ impl BuiltKernel {
         &self.name
     }
 
-    /// What the driver tells about it.
+    /// The driver's information about it.
     pub fn info(&self) -> KernelInfo {
         self.info
     }
@@ -83,28 +83,28 @@ impl BuiltKernel {
         &self.log
     }
 
-    /// The binary of its program: NVIDIA's is PTX, a text. `None` where the driver gives none.
+    /// The binary of its program: PTX, a text, on NVIDIA's GPUs. `None` if the driver does not return one.
     pub fn binary(&self) -> Option<Vec<u8>> {
         binary_of(&self.program)
     }
 }
 
-/// What the driver tells about a built kernel.
+/// A driver's information about a built kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KernelInfo {
     /// Number of arguments.
     pub arguments: usize,
-    /// The most work-items in a work-group of this kernel, as its registers allow.
+    /// The maximum work-group size of this kernel, which its registers limit.
     pub max_work_group_size: usize,
     /// Work-items that run in step.
     pub preferred_work_group_multiple: usize,
-    /// Local memory that the kernel declares itself, in bytes of a work-group.
+    /// The local memory that the kernel declares itself, in bytes for each work-group.
     pub local_bytes: u64,
-    /// Private memory (spilled registers, indexed arrays), in bytes of a work-item; some drivers say 0 always.
+    /// Private memory (spilled registers, indexed arrays), in bytes for each work-item; some drivers always report 0.
     pub private_bytes: u64,
 }
 
-/// How far building is on a device.
+/// The progress of building on a device.
 #[derive(Debug, Default)]
 pub struct Builds {
     nanoseconds: AtomicU64,
@@ -113,22 +113,22 @@ pub struct Builds {
 }
 
 impl Builds {
-    /// Wall time that went into building kernels, and into loading those of the cache, of all threads together.
+    /// The wall time spent on building kernels and loading them from the cache, of all threads together.
     pub fn time(&self) -> Duration {
         Duration::from_nanos(self.nanoseconds.load(Ordering::Relaxed))
     }
 
-    /// Programs that were built, and not taken from a cache.
+    /// The number of programs that were built instead of loaded from a cache.
     pub fn programs(&self) -> usize {
         self.programs.load(Ordering::Relaxed)
     }
 
-    /// Whether something is being built now.
+    /// Whether something is being built at the moment.
     pub fn is_running(&self) -> bool {
         self.running.load(Ordering::Relaxed) > 0
     }
 
-    /// Counts the time of some building, or of taking something from a cache.
+    /// Adds the time of a build, or of loading from a cache.
     pub(crate) fn during<T>(&self, cached: bool, build: impl FnOnce() -> T) -> T {
         let running = usize::from(!cached);
         self.running.fetch_add(running, Ordering::Relaxed);
@@ -144,7 +144,7 @@ impl Builds {
     }
 }
 
-/// The programs of a device in use.
+/// The programs of an open device.
 #[derive(Debug)]
 pub struct Programs {
     device: Arc<Device>,
@@ -158,12 +158,12 @@ impl Programs {
         Self { device, cache, built: Mutex::default(), builds: Arc::default() }
     }
 
-    /// The cache that programs and the probe use.
+    /// The cache for programs and the probe.
     pub(crate) fn cache(&self) -> &Cache {
         &self.cache
     }
 
-    /// How far building is: others may look at it while a thread builds.
+    /// The progress of building. Other threads may read it during a build.
     pub(crate) fn builds(&self) -> &Arc<Builds> {
         &self.builds
     }
@@ -183,7 +183,7 @@ impl Programs {
         slot.is_some_and(|slot| lock(&slot).is_some()) || self.cache.load(EntryKind::Program, &key).is_some()
     }
 
-    /// The program that `source` makes with `options`, from memory, from disk, or built now. `name` stands in errors only.
+    /// The program of `source` with `options`, from memory, from disk, or newly built. `name` is used only in errors.
     ///
     /// # Safety
     /// As `Context::program`.
@@ -213,7 +213,7 @@ impl Programs {
         Ok(Arc::clone(slot.insert(Arc::new(program))))
     }
 
-    /// The program from its binary on disk; `None` if there is none that the driver takes.
+    /// The program from its binary on disk; `None` if there is none that the driver accepts.
     fn load_program(&self, name: &str, options: &str, key: &Key) -> Option<Program> {
         if !self.cache.keeps_programs() {
             return None;
@@ -225,13 +225,13 @@ impl Programs {
         Some(Program { from_disk: true, ..self.wrap((name, key, options), raw, log.to_owned()) })
     }
 
-    /// The program that a binary of this device and driver makes ([`Program::binary`]), with the options that it was built with.
+    /// The program from a binary of this device and driver ([`Program::binary`]), with the options with which it was built.
     ///
     /// # Errors
-    /// What the driver says of the binary.
+    /// If the driver rejects the binary.
     ///
     /// # Safety
-    /// As `Context::program`: nobody checks what the code does.
+    /// As `Context::program`: nothing checks the code.
     pub(crate) unsafe fn program_from_binary(
         &self,
         name: &str,
@@ -258,12 +258,12 @@ impl Programs {
         Ok(raw)
     }
 
-    /// The program from source; its binary goes to disk.
+    /// Builds a program from source, and stores its binary on disk.
     fn build_program(&self, name: &str, source: &str, options: &str, key: &Key) -> Result<Program, OpenClError> {
         let _span = self.device.span(Group::Build, || format!("build {name}"));
         let mut source = Cow::Borrowed(source);
         if options.contains("-cl-nv-verbose") {
-            // NVIDIA's driver keeps what its assembler made of the same PTX, by whichever program, and then there is no log: PTX that nobody had.
+            // NVIDIA's driver caches the assembled PTX of all programs, and returns no log for cached PTX. Unique PTX avoids that.
             let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
             source = format!("{source}\n__kernel void built_at_{}(void) {{}}\n", now.as_nanos()).into();
         }
@@ -330,17 +330,17 @@ impl Programs {
 }
 
 impl Program {
-    /// The `cl_program`, for one's own calls of OpenCL. It lives as long as the program.
+    /// The `cl_program`, for direct calls of OpenCL. It is valid as long as the program.
     pub fn handle(&self) -> *mut c_void {
         self.raw.get()
     }
 
-    /// The name that it was asked for by, when it was first built.
+    /// The name with which it was first requested.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The build log: empty unless the compiler had something to say, or an option such as `-cl-nv-verbose` made it talk.
+    /// The build log. It is empty unless the compiler had a message, or an option such as `-cl-nv-verbose` requested it.
     pub(crate) fn log(&self) -> &str {
         &self.log
     }
@@ -349,7 +349,7 @@ impl Program {
         &self.options
     }
 
-    /// SHA-256 of its source with all that it includes, in hexadecimal.
+    /// The SHA-256 of its source with all includes, in hexadecimal.
     pub(crate) fn source_sha256(&self) -> &str {
         self.key.source_sha256()
     }
@@ -359,22 +359,22 @@ impl Program {
         self.from_disk
     }
 
-    /// The device code, as the driver keeps it: PTX on NVIDIA's GPUs, an ELF file on AMD's; `None` where it gives none.
+    /// The device code in the driver's format: PTX on NVIDIA's GPUs, an ELF file on AMD's; `None` if the driver does not return it.
     pub(crate) fn binary(&self) -> Option<Vec<u8>> {
         binary_of(&self.raw)
     }
 
-    /// Whether a kernel was not launched before in groups of this size: then a driver may still have to compile it for them.
+    /// Whether a kernel was not launched before with this work-group size. A driver may then have to compile it.
     pub(crate) fn is_new_in(&self, kernel: &str, local: [usize; 3]) -> bool {
         lock(&self.launched).insert((kernel.to_owned(), local))
     }
 
-    /// What the driver tells about the kernel `name`.
+    /// The driver's information about the kernel `name`.
     pub fn kernel_info(&self, name: &str) -> Result<KernelInfo, OpenClError> {
         Ok(self.kernel(name)?.info)
     }
 
-    /// The kernel `name`, made at its first use.
+    /// The kernel `name`, created at its first use.
     pub fn kernel(&self, name: &str) -> Result<Arc<BuiltKernel>, OpenClError> {
         let mut kernels = lock(&self.kernels);
         if let Some(kernel) = kernels.get(name) {
@@ -407,7 +407,7 @@ impl Program {
                 .map(|bytes| unsigned(Ok(bytes)))
                 .map_err(|status| OpenClError::call("clGetKernelWorkGroupInfo", status, label.as_str()))
         };
-        // A kernel that was built for one size takes that one, though NVIDIA's driver says 256 of it too.
+        // A kernel that was built for one size supports it, although NVIDIA's driver also reports 256 for it.
         let built_for = cl_kernel::get_kernel_work_group_data(
             raw.get(),
             self.device.0,
@@ -474,7 +474,7 @@ pub(crate) fn full_options(device: &DeviceInfo, options: &str) -> String {
     let mut full = full.join(" ");
     let environment = compiler_environment();
     if !environment.is_empty() {
-        // Drivers keep programs as well, by source and options alone.
+        // Drivers cache programs, too, only by source and options.
         full += &format!(" -DLANEFIELD_ENVIRONMENT=0x{}", &hex::encode(Sha256::digest(environment))[..16]);
     }
     full
@@ -489,7 +489,7 @@ fn binary_of(program: &RawProgram) -> Option<Vec<u8>> {
     binaries.into_iter().next().filter(|binary| !binary.is_empty())
 }
 
-/// A disk entry is the length of the log (8 bytes, little-endian), the log, and the binary.
+/// Assembles a disk entry: the length of the log (8 bytes, little-endian), the log, and the binary.
 fn join_entry(log: &str, binary: &[u8]) -> Vec<u8> {
     [&(log.len() as u64).to_le_bytes()[..], log.as_bytes(), binary].concat()
 }

@@ -1,4 +1,4 @@
-//! The OpenCL C sources of `cl/`, embedded in the library, and their `#include`s resolved, since a driver cannot see our files.
+//! The OpenCL C sources of `cl/`, embedded in the library. Their `#include`s are resolved here, since a driver cannot see the files.
 
 use std::collections::HashSet;
 
@@ -9,20 +9,20 @@ use crate::backend::opencl::device::{DeviceInfo, SourceError};
 /// The files of `cl/`.
 static SOURCES: include_dir::Dir<'_> = include_dir::include_dir!("$CARGO_MANIFEST_DIR/cl");
 
-/// Every file of `cl/`, by its name there.
+/// The files of `cl/` with their names.
 fn files<'a>() -> impl Iterator<Item = (&'a str, &'a str)> {
     SOURCES.files().filter_map(|file| Some((file.path().to_str()?, file.contents_utf8()?)))
 }
 
-/// A program's source: a file of `cl/`, or a text with files of its own, which may include those of `cl/`.
+/// The source of a program: a file of `cl/`, or a text with its own files, which may include those of `cl/`.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Source {
     /// The name of the file.
     pub file: String,
-    /// Files beside those of `cl/`, each with its text; of two files of one name these are taken.
+    /// Files in addition to those of `cl/`, each with its text. They override files of the same name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub own: Vec<(String, String)>,
-    /// The kernel that is wanted: the others of the file are left out, since a driver compiles all that it is given. `None`: all of them.
+    /// The kernel that is needed. Others in the file are omitted, since a driver compiles everything that it receives. `None`: all kernels.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel: Option<String>,
 }
@@ -33,35 +33,39 @@ impl Source {
         Self { file: file.into(), own: Vec::new(), kernel: None }
     }
 
-    /// The same with one kernel alone.
+    /// The same source with only this kernel.
     pub(crate) fn of_kernel(self, kernel: impl Into<String>) -> Self {
         Self { kernel: Some(kernel.into()), ..self }
     }
 
-    /// A text that was written as a file of that name.
+    /// A text as a file of this name.
     pub fn written(file: impl Into<String>, text: String) -> Self {
         let file = file.into();
         Self { own: vec![(file.clone(), text)], file, kernel: None }
     }
 }
 
-/// The source `file` with every `#include "name"` replaced by that file, once each: a second inclusion is left out, so headers
-/// need no guards. Includes stand outside of `#if`. `#line` directives let build errors name the file and its line. Files are those of `more`, each with its
-/// name, and of this library; of two files of one name the caller's is taken.
+/// The source `file` with every `#include "name"` replaced by that file.
+///
+/// Each file is included once; headers thus need no guards. Includes must be outside of `#if`. `#line` directives let build errors name the
+/// file and its line. Files are those of `more`, each with its name, and those of this library. If two have the same name, the one of
+/// `more` is used.
 ///
 /// # Errors
-/// A file that does not exist, with the place that asks for it.
+/// If a file does not exist; the error names the place of the include.
 pub fn expand_with(more: &[(&str, &str)], file: &str) -> Result<String, SourceError> {
     expand_from(&more.iter().copied().chain(files()).collect::<Vec<_>>(), file)
 }
 
-/// A source in the form that suits a device's compiler, and the options of the build.
+/// A source in the form that suits a device's compiler and the build options.
 ///
-/// LLVM's AMDGPU backend keeps in memory what a loop indexes that is still there when it gives out registers. A loop in a function whose trip count
-/// is known only where the function is inlined is unrolled there if it was marked as one to be unrolled wholly, but not if it was marked as one to be
-/// unrolled somehow: `#pragma unroll` is then tried too early, and dropped. (The Wilson hop in f64 on gfx90a, clang 15: 1500 bytes of private memory
-/// a work-item, and none with the other pragma.) PoCL likewise keeps a copy of such an array for each work-item of a group: where work-items have vectors of
-/// all lanes, hops take half as long or less with the other pragma. No bit of any result depends on it.
+/// The form of the pragma for unrolling differs. If a loop that indexes an array still exists when LLVM's AMDGPU backend allocates
+/// registers, the array stays in memory. The trip count of some loops is known only after their function is inlined. Such a loop is
+/// unrolled if it is marked for full unrolling; with `#pragma unroll`, LLVM tries too early, and drops the pragma. (The Wilson hop in f64
+/// on gfx90a, clang 15: 1500 bytes of private memory for each work-item, and none with the other pragma.)
+///
+/// Similarly, PoCL keeps a copy of such an array for each work-item of a group. If work-items have vectors of all lanes, hops take half as
+/// long or less with the other pragma. No bit of any result depends on it.
 pub(crate) fn expand_for(device: &DeviceInfo, source: &Source, options: &str) -> Result<String, SourceError> {
     let own: Vec<(&str, &str)> = source.own.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
     let text = expand_with(&own, &source.file)?;
@@ -75,8 +79,8 @@ pub(crate) fn expand_for(device: &DeviceInfo, source: &Source, options: &str) ->
     })
 }
 
-/// A text without the kernels of other names, whose lines are left empty. A kernel's first line begins with a word that ends in `kernel`, in letters of any
-/// case, and has its name; a brace alone ends it.
+/// Removes all kernels except `kernel` from a text, leaving empty lines. The first line of a kernel contains its name, and begins with a
+/// word that ends in `kernel`, in upper or lower case. A line with only a brace ends it.
 fn without_others(text: &str, kernel: &str) -> String {
     let name = |line: &str| -> Option<String> {
         let (word, rest) = line.split_once(' ')?;

@@ -1,4 +1,4 @@
-//! What a kernel is launched with: its arguments, and its work-items. The geometry itself comes from the layout (`reference/src/layout`).
+//! The arguments and work-items of a launch. The geometry comes from the layout (`reference/src/layout`).
 
 use std::ffi::c_void;
 use std::ptr;
@@ -24,7 +24,7 @@ pub enum Arg<'a> {
     F32(f32),
     /// `double`
     F64(f64),
-    /// `local T *`: so many bytes for each work-group.
+    /// `local T *`: this number of bytes for each work-group.
     Local(usize),
 }
 
@@ -42,24 +42,24 @@ impl Arg<'_> {
     }
 }
 
-/// Work-items of a launch, in all and in a work-group; dimensions that are not used have size 1.
+/// The number of work-items of a launch, in total and in a work-group. Unused dimensions have size 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Launch {
-    /// Work-items in each dimension.
+    /// Total work-items in each dimension.
     pub global: [usize; 3],
     /// Work-items of a work-group in each dimension.
     pub local: [usize; 3],
 }
 
 impl Launch {
-    /// The launch of a kernel, as errors name it.
+    /// The launch of a kernel, for errors.
     pub(crate) fn of(self, kernel: &BuiltKernel) -> String {
         format!("{}, global {:?}, local {:?}", kernel.label, self.global, self.local)
     }
 }
 
 impl BuiltKernel {
-    /// Sets all arguments of one of its kernel objects, which nobody else uses now.
+    /// Sets all arguments of one of its kernel objects. Nobody else may use the object at the same time.
     pub(crate) fn set_all(&self, raw: &RawKernel, args: &[Arg<'_>]) -> Result<(), OpenClError> {
         args.iter().enumerate().try_for_each(|(index, arg)| self.set(raw, index, arg))
     }
@@ -72,7 +72,7 @@ impl BuiltKernel {
     }
 }
 
-/// Sets one argument; nobody else uses the kernel object now.
+/// Sets one argument. Nobody else may use the kernel object at the same time.
 fn set_arg(kernel: &RawKernel, index: u32, arg: &Arg<'_>) -> Result<(), i32> {
     fn value<T>(kernel: &RawKernel, index: u32, value: T) -> Result<(), i32> {
         // SAFETY: the driver copies `size_of::<T>()` bytes from a live value, and answers a wrong index or size with a

@@ -1,5 +1,6 @@
-//! One launch with all that it depends on: the program's binary, the sizes, every argument, and what each buffer held before it and after. With these it
-//! can be run again, here ([`Context::replay`]) or by another program through another interface. How it is kept in files: `crate::capture`.
+//! Captures one launch with everything that it depends on: the program's binary, the sizes, every argument, and the contents of each buffer
+//! before and after. It can then be run again, here ([`Context::replay`]) or by another program through another interface. `crate::capture`
+//! stores it in files.
 
 use std::sync::Mutex;
 
@@ -13,45 +14,45 @@ use crate::backend::opencl::device::{DeviceError, OpenClError, lock};
 use crate::backend::opencl::memory::Buffer;
 use crate::backend::opencl::program::Program;
 
-/// A launch that was captured.
+/// A captured launch.
 #[derive(Clone, PartialEq, Debug)]
 pub struct CapturedLaunch {
     /// The name of the program.
     pub program: String,
-    /// Its binary, as the driver gives it: PTX on NVIDIA's GPUs.
+    /// The program's binary in the driver's format: PTX on NVIDIA's GPUs.
     pub binary: Vec<u8>,
-    /// All options that it was built with.
+    /// All build options.
     pub options: String,
-    /// SHA-256 of its source with all that it includes, in hexadecimal.
+    /// The SHA-256 of its source with all includes, in hexadecimal.
     pub source_sha256: String,
-    /// The kernel.
+    /// The name of the kernel.
     pub kernel: String,
     /// Work-items.
     pub launch: Launch,
-    /// The number of the first work-item in each dimension.
+    /// The offset of the work-items in each dimension.
     pub offset: [usize; 3],
-    /// Its place among the launches of the work that was captured, from 1.
+    /// The number of this launch among those of the captured work, from 1.
     pub number: usize,
-    /// The launches of that work.
+    /// The number of launches of that work.
     pub launches: usize,
     /// The arguments, in the order of the kernel's declaration.
     pub arguments: Vec<CapturedArgument>,
-    /// The buffers that they name, each once, in the order in which they come first.
+    /// The buffers among the arguments, each once, in the order of their first use.
     pub buffers: Vec<CapturedBuffer>,
 }
 
-/// An argument of a launch that was captured.
+/// An argument of a captured launch.
 #[derive(Clone, PartialEq, Debug)]
 pub enum CapturedArgument {
-    /// The number of one of the buffers: from its first byte on.
+    /// The index of one of the buffers, which is used from its first byte on.
     Buffer(usize),
-    /// A number.
+    /// A number of this kind, as bytes.
     Scalar(ScalarKind, Vec<u8>),
-    /// So many bytes of local memory.
+    /// This number of bytes of local memory.
     Local(usize),
 }
 
-/// What a number is.
+/// The type of a scalar argument.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ScalarKind {
@@ -78,14 +79,14 @@ impl ScalarKind {
 
 lanefield_reference::named!(ScalarKind: Uint = "uint", Int = "int", Ulong = "ulong", Float = "float", Double = "double");
 
-/// A buffer of a launch that was captured.
+/// A buffer of a captured launch.
 #[derive(Clone, PartialEq, Debug)]
 pub struct CapturedBuffer {
-    /// What it is for.
+    /// Its use.
     pub what: String,
-    /// What it held before the launch.
+    /// Its contents before the launch.
     pub before: Vec<u8>,
-    /// What it held after it, where that is something else.
+    /// Its contents after the launch, if they have changed.
     pub after: Option<Vec<u8>>,
 }
 
@@ -95,7 +96,7 @@ impl CapturedBuffer {
     }
 }
 
-/// What is to be captured, and what was so far.
+/// The launch to be captured, and the result so far.
 struct Capture {
     kernel: String,
     launches: usize,
@@ -111,7 +112,7 @@ impl Captures {
         lock(&self.0).is_some()
     }
 
-    /// The first launch of a kernel in `work`, with what its buffers held before it and after. All of them are read to the host.
+    /// The first launch of a kernel in `work`, with the contents of its buffers before and after. All of them are read to the host.
     pub(crate) fn first(
         &self,
         kernel: &str,
@@ -127,7 +128,7 @@ impl Captures {
         Ok(CapturedLaunch { launches, ..captured })
     }
 
-    /// Launches a kernel, which is captured if it is the one that is waited for.
+    /// Launches a kernel, and captures the launch if it is the requested one.
     pub(crate) fn launch(
         &self,
         context: &Context,
@@ -147,7 +148,7 @@ impl Captures {
         let no_binary = || DeviceError::NoBinary { device: context.info().with_driver(), kernel: kernel.to_owned() };
         let binary = program.binary().ok_or_else(no_binary)?;
         let (captured_arguments, held) = arguments_of(arguments);
-        // What comes before the launch may be in another queue than reads are.
+        // Commands before the launch may be in another queue than the reads.
         let what = || format!("what comes before {kernel}");
         context.finish_queue(place.queue, what)?;
         place.after.iter().try_for_each(|event| context.await_event(event, what))?;
@@ -186,7 +187,7 @@ fn arguments_of<'a>(arguments: &[Arg<'a>]) -> (Vec<CapturedArgument>, Vec<&'a Bu
     for argument in arguments {
         captured.push(match *argument {
             Arg::Buffer(buffer) => {
-                // Each buffer has a memory object of its own: it is the same one where that is the same.
+                // Each buffer has its own memory object, which identifies it.
                 let place = held.iter().position(|other| other.mem() == buffer.mem());
                 CapturedArgument::Buffer(place.unwrap_or_else(|| {
                     held.push(buffer);
@@ -211,15 +212,15 @@ fn content(context: &Context, buffer: &Buffer) -> Result<Vec<u8>, OpenClError> {
 }
 
 impl Context {
-    /// Launches once more what was captured on a device and with a driver like this one, from its binary and with its arguments. What each of its buffers
-    /// holds then.
+    /// Repeats a captured launch from its binary and arguments, on a device and driver like those on which it was captured. Returns the
+    /// contents of its buffers after the launch.
     ///
     /// # Errors
-    /// A binary that the driver does not take; an argument or a size that does not fit the kernel; no room.
+    /// If the driver rejects the binary, if an argument or a size does not fit the kernel, or if there is not enough memory.
     pub fn replay(&self, captured: &CapturedLaunch) -> Result<Vec<Vec<u8>>, OpenClError> {
         let CapturedLaunch { program, binary, options, kernel, launch, offset, .. } = captured;
-        // SAFETY: whoever captured the launch ran this code with these arguments, and a capture in files is checked against the digests that were taken
-        // then (`crate::capture`): the kernel touches no more memory than it did.
+        // SAFETY: whoever captured the launch ran this code with these arguments, and a capture in files is compared with the digests that
+        // were taken at that time (`crate::capture`). The kernel thus accesses no more memory than it did then.
         let program = unsafe { self.programs().program_from_binary(program, binary, options)? };
         let mut buffers = Vec::with_capacity(captured.buffers.len());
         for CapturedBuffer { what, before, .. } in &captured.buffers {
@@ -243,7 +244,7 @@ impl Context {
     }
 }
 
-/// A number from its bytes; `None` where they are not as many as its kind has.
+/// A number from its bytes; `None` if their number is not that of its kind.
 fn scalar(kind: ScalarKind, bytes: &[u8]) -> Option<Arg<'static>> {
     let word = || bytes.try_into().ok();
     let double_word = || bytes.try_into().ok();

@@ -1,4 +1,4 @@
-//! One device in use: its memory, its programs, and its queue. Launches are in `launch.rs`.
+//! An open device with its memory, its programs, and its queue. Launches are in `launch.rs`.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -9,13 +9,13 @@ use crate::backend::opencl::memory::DeviceMemory;
 use crate::backend::opencl::program::{Builds, Cache, Program, Programs};
 use crate::backend::timeline::Timeline;
 
-/// A device with its memory, its programs and its queue. Shared between threads by reference: commands of all threads go into one queue, in
-/// the order in which they were submitted.
+/// An open device with its memory, its programs and its queue. Threads share it by reference. The commands of all threads go into one
+/// queue, in the order in which they are submitted.
 #[derive(Debug)]
 pub struct Context {
     memory: Arc<DeviceMemory>,
     programs: Programs,
-    /// Launches that a thread will make again.
+    /// The launches that a thread keeps for a replay.
     kept: KeptLaunches,
 }
 
@@ -28,8 +28,8 @@ impl Deref for Context {
 }
 
 impl Context {
-    /// Opens a device, with the cache that the environment names ([`Cache::from_environment`]), but for programs that the driver keeps
-    /// itself.
+    /// Opens a device, with the cache that the environment names ([`Cache::from_environment`]). Programs are not cached if the driver
+    /// caches them itself.
     ///
     /// # Errors
     /// [`OpenClError::UnknownDevice`] if `info` did not come from [`devices`](crate::backend::opencl::devices); otherwise the failing call.
@@ -53,34 +53,37 @@ impl Context {
         &self.programs
     }
 
-    /// The program that `source` makes with `options`, from memory, from disk, or built now. `name` stands in errors only.
+    /// The program of `source` with `options`, from memory, from disk, or newly built. `name` is used only in errors.
     ///
-    /// `-cl-std=CL1.2` is added unless the options name a language version, and `-cl-fp32-correctly-rounded-divide-sqrt`
-    /// where the device knows it.
+    /// `-cl-std=CL1.2` is added unless the options name a language version. `-cl-fp32-correctly-rounded-divide-sqrt` is added if the device
+    /// supports it.
     ///
     /// # Errors
     /// [`OpenClError::Build`] with the build log, if the source does not compile.
     ///
     /// # Safety
-    /// Nobody checks `source`. In every launch of one of its kernels, with the sizes and arguments given there, the kernel must touch no memory but
-    /// that of its arguments, write to none that it was given as constant, and be given no buffer twice of which it writes one as `restrict`.
+    /// Nothing checks `source`. For every launch of one of its kernels, with the given sizes and arguments:
+    /// - the kernel must access only the memory of its arguments;
+    /// - it must not write to arguments that it declares as constant;
+    /// - no buffer may be passed twice if the kernel writes one of the two as `restrict`.
     pub unsafe fn program(&self, name: &str, source: &str, options: &str) -> Result<Arc<Program>, OpenClError> {
         // SAFETY: the caller promises what is asked for here.
         unsafe { self.programs.program(name, source, options) }
     }
 
-    /// The cache that programs and the probe use.
+    /// The cache for programs and the probe.
     pub fn cache(&self) -> &Cache {
         self.programs.cache()
     }
 
-    /// How far building is: others may look at it while a thread builds.
+    /// The progress of building. Other threads may read it during a build.
     pub fn builds(&self) -> &Arc<Builds> {
         self.programs.builds()
     }
 
-    /// Whether the program of `source` and `options` need not be built: it is in memory, or in a cache on disk. Where a driver compiles kernels at their
-    /// first launch in groups of a size, and keeps them itself (PoCL), whether it has done so for `launch`, a kernel's name and that size.
+    /// Whether the program of `source` and `options` need not be built, since it is in memory or in a cache on disk. Some drivers (PoCL)
+    /// compile a kernel at its first launch with a work-group size, and cache it themselves. For them, the result says whether that has
+    /// happened for `launch`, a kernel's name and size.
     pub fn is_built(&self, source: &str, options: &str, launch: (&str, [usize; 3])) -> bool {
         self.programs.is_built(source, options, launch)
     }
@@ -93,14 +96,14 @@ impl Context {
         &self.memory
     }
 
-    /// A thread's right to have launches made again.
+    /// A thread's right to have its launches replayed.
     pub(crate) fn replay_guard(&self) -> ReplayGuard {
         ReplayGuard::new(Arc::clone(&self.memory), self.kept.clone())
     }
 }
 
 impl Drop for Context {
-    /// What was queued last is recorded too. Memory that waits goes back to the driver, also where a buffer outlives the context.
+    /// Records the commands that were queued last. Releases idle memory to the driver, even if a buffer outlives the context.
     fn drop(&mut self) {
         self.trim_memory();
         self.record_rest();

@@ -1,5 +1,5 @@
-//! Launches: a kernel, its arguments and its work-items, checked before the driver sees them, since drivers answer a wrong size
-//! with a bare number.
+//! Launches: a kernel, its arguments and its work-items. They are checked before the driver sees them, since drivers answer a wrong size
+//! with only a number.
 
 use std::ptr;
 use std::sync::{Arc, Mutex};
@@ -19,17 +19,17 @@ use crate::backend::timeline::{CommandKind, Group, Work, taken};
 
 const ENQUEUE: &str = "clEnqueueNDRangeKernel";
 
-/// A queue of a device, and what a launch there waits for beside those before it in the queue.
+/// A queue of a device, and the events that a launch in it waits for, in addition to earlier commands in the queue.
 #[derive(Clone, Copy)]
 pub(crate) struct Place<'q> {
     pub queue: &'q RawQueue,
     pub after: &'q [&'q RawEvent],
-    /// The number of the first work-item in each dimension.
+    /// The offset of the work-items in each dimension.
     pub offset: [usize; 3],
-    /// Whether somebody waits for the launch by its event, or will ask that for times. One without costs NVIDIA's driver less than half as much
-    /// (docs/performance.md).
+    /// Whether somebody waits for the launch by its event, or will read its times. A launch without an event costs NVIDIA's driver less
+    /// than half as much (docs/performance.md).
     pub event: bool,
-    /// Where the launch is kept, if it will be made again.
+    /// Where the launch is kept for a replay.
     pub kept: Option<&'q KeptLaunches>,
 }
 
@@ -38,18 +38,18 @@ impl Place<'_> {
         Self { event: true, kept: None, ..self }
     }
 
-    /// Whether it is simply what comes next in the device's own queue, from the first work-item on.
+    /// Whether it is a normal launch: next in the device's own queue, without an offset.
     fn is_next_in(&self, context: &Context) -> bool {
         ptr::eq(self.queue, context.queue()) && self.after.is_empty() && self.offset == [0; 3]
     }
 }
 
-/// When a command ran, in nanoseconds of the device's clock.
+/// The times at which a command ran, in nanoseconds of the device's clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DeviceTimes {
-    /// When it started.
+    /// The start.
     pub start: u64,
-    /// When it ended.
+    /// The end.
     pub end: u64,
 }
 
@@ -60,7 +60,7 @@ impl DeviceTimes {
     }
 }
 
-/// A launch whose times can be asked for once it is done. Many can be in flight.
+/// The event of a launch, whose times can be read once it is done. Many can be in flight.
 #[derive(Debug)]
 pub struct LaunchEvent {
     event: RawEvent,
@@ -78,26 +78,26 @@ impl LaunchEvent {
         self.launch
     }
 
-    /// The kernel as it was built.
+    /// The built kernel.
     pub fn kernel(&self) -> &BuiltKernel {
         &self.entry
     }
 }
 
 impl Context {
-    /// Queues a kernel; it runs after all that was submitted before. Returns without waiting for it.
+    /// Queues a kernel, which runs after all earlier commands. Returns without waiting for it.
     ///
     /// # Errors
-    /// An argument or size that does not fit the kernel or the device, by name and value; otherwise the failing call. What
-    /// goes wrong while the kernel runs is reported by a later `read` or `finish`.
+    /// If an argument or size does not fit the kernel or the device, by name and value; otherwise the call that failed. An error while the
+    /// kernel runs is reported by a later `read` or `finish`.
     pub fn launch(&self, program: &Program, kernel: &str, launch: Launch, args: &[Arg<'_>]) -> Result<(), OpenClError> {
         self.launch_in(self.own_place(), program, kernel, launch, args).map(drop)
     }
 
-    /// As [`Context::launch`], but waits, and returns the seconds that the kernel took by the device's own clock.
+    /// As [`Context::launch`], but waits, and returns the time of the kernel in seconds by the device's clock.
     ///
     /// # Errors
-    /// As [`Context::launch`], and what went wrong while the kernel ran.
+    /// As [`Context::launch`], and errors while the kernel ran.
     pub fn launch_timed(
         &self,
         program: &Program,
@@ -109,7 +109,7 @@ impl Context {
         Ok(self.times(&event)?.seconds())
     }
 
-    /// As [`Context::launch`], and returns the event, so that many launches can be timed without a wait between them.
+    /// As [`Context::launch`], but returns the event, so that many launches can be timed without a wait between them.
     pub fn launch_event(
         &self,
         program: &Program,
@@ -133,7 +133,7 @@ impl Context {
         event.ok_or_else(|| self.failed(ENQUEUE, CL_INVALID_EVENT, kernel.to_owned()))
     }
 
-    /// As [`Context::launch`], in any queue of this context; the event where one is asked for, or commands are recorded.
+    /// As [`Context::launch`], in any queue of this context. Returns the event if it was requested, or if commands are recorded.
     pub(crate) fn launch_in(
         &self,
         place: Place<'_>,
@@ -151,7 +151,7 @@ impl Context {
         }
         let entry = program.kernel(kernel)?;
         self.check_launch(program, kernel, &entry, launch, args)?;
-        // PoCL compiles a kernel for a size of groups when it is first launched so: that is no time of the kernel's.
+        // PoCL compiles a kernel for a work-group size at its first launch. That time does not belong to the kernel.
         if self.info().keeps_programs() && program.is_new_in(kernel, launch.local) {
             self.finish()?;
             let _span = self.span(Group::Build, || format!("first launch of {kernel}"));
@@ -171,7 +171,7 @@ impl Context {
         self.enqueue(place, &entry, launch, args, work)
     }
 
-    /// Queues a launch that was checked. One that is kept has a kernel object of its own.
+    /// Queues a launch that was checked. A launch that is kept has its own kernel object.
     fn enqueue(
         &self,
         place: Place<'_>,
@@ -209,8 +209,8 @@ impl Context {
         if !place.event && !self.is_recorded() {
             let sizes = [place.offset, launch.global, launch.local];
             self.in_turn(place.queue, || {
-                // SAFETY: the arguments are set with the buffers alive (the driver keeps them until the kernel is done), and the source stays inside the
-                // buffers (`program`).
+                // SAFETY: the arguments are set, their buffers are alive (the driver keeps them until the kernel is done), and the source
+                // stays inside the buffers (`program`).
                 unsafe { enqueue_without_event(place.queue, raw, &sizes, &after) }
                     .map_err(|status| self.failed(ENQUEUE, status, launch.of(entry)))
             })?;
@@ -242,19 +242,19 @@ impl Context {
         Ok(Some(LaunchEvent { event, entry: Arc::clone(entry), launch }))
     }
 
-    /// The device's own queue. What this thread launches there is kept while it is what will be made again.
+    /// The device's own queue. If this thread's launches are kept for a replay, so are those at this place.
     pub(crate) fn own_place(&self) -> Place<'_> {
         let kept = (self.keeps_launches() == Some(true)).then(|| self.kept_launches());
         Place { queue: self.queue(), after: &[], offset: [0; 3], event: false, kept }
     }
 
-    /// Waits for a launch, and returns when it ran.
+    /// Waits for a launch, and returns its times.
     pub fn times(&self, launch: &LaunchEvent) -> Result<DeviceTimes, OpenClError> {
         let [start, end] = self.profile(launch, [cl::CL_PROFILING_COMMAND_START, cl::CL_PROFILING_COMMAND_END])?;
         Ok(DeviceTimes { start, end })
     }
 
-    /// Makes launches again in the device's own queue.
+    /// Replays launches in the device's own queue.
     pub(crate) fn launch_again(&self, replay: &Replay) -> Result<(), OpenClError> {
         let place = Place { kept: None, ..self.own_place() };
         let mut launches = replay.launches.iter();
@@ -263,7 +263,7 @@ impl Context {
         })
     }
 
-    /// Queues a mark: an event of nothing, which is over when all before it in the queue is.
+    /// Queues a marker: an event without a command, which completes when all earlier commands in the queue are done.
     pub(crate) fn mark(&self) -> Result<RawEvent, OpenClError> {
         self.note_other_command();
         // SAFETY: a live queue and no events to wait for.
@@ -272,7 +272,7 @@ impl Context {
             .map_err(|status| self.failed("clEnqueueMarkerWithWaitList", status, "a mark".to_owned()))
     }
 
-    /// Has what is queued from now on in the device's own queue wait for these events.
+    /// Makes commands that are queued from now on in the device's own queue wait for these events.
     pub(crate) fn barrier(&self, after: &[RawEvent]) -> Result<RawEvent, OpenClError> {
         self.note_other_command();
         let after = WaitList::of(after);
@@ -284,13 +284,13 @@ impl Context {
             })
     }
 
-    /// Waits for a mark, and returns when it was over, in nanoseconds of the device's clock.
+    /// Waits for a marker, and returns the time at which it completed, in nanoseconds of the device's clock.
     pub(crate) fn end_of(&self, mark: &RawEvent) -> Result<u64, OpenClError> {
         let [end] = self.times_of(mark, || "a mark".to_owned(), [cl::CL_PROFILING_COMMAND_END])?;
         Ok(end)
     }
 
-    /// Waits for a launch, and returns the seconds from when the host queued it to when it started.
+    /// Waits for a launch, and returns the seconds between the time when the host queued it and its start.
     pub fn seconds_queued(&self, launch: &LaunchEvent) -> Result<f64, OpenClError> {
         let [queued, start] =
             self.profile(launch, [cl::CL_PROFILING_COMMAND_QUEUED, cl::CL_PROFILING_COMMAND_START])?;
@@ -365,13 +365,16 @@ impl Context {
     }
 }
 
-/// The queue that the last kernel of this process was put in where one may run at a time. It lives until another one takes its place.
+/// The queue of this process's last kernel, on drivers on which only one queue may run at a time. It stays alive until another queue takes
+/// its place.
 static LAST_QUEUE: Mutex<Option<RawQueue>> = Mutex::new(None);
 
 impl Device {
-    /// Puts a kernel in a queue. Where kernels of several queues of a process may not be in flight at once (PoCL), the queue of the kernel before finishes
-    /// first, if it is another one. PoCL keeps their machine code in a list, finds an entry by the kernel, the size of groups, and the size and the
-    /// offset of the launch, but gives it back by the first two alone.
+    /// Puts a kernel in a queue. If kernels of several queues of a process must not be in flight at the same time (PoCL), the queue of the
+    /// previous kernel is finished first, if it is a different one.
+    ///
+    /// PoCL keeps the machine code of kernels in a list. It looks up an entry by the kernel, the work-group size, and the size and offset
+    /// of the launch, but releases it by the first two alone.
     fn in_turn<R>(
         &self,
         in_queue: &RawQueue,
@@ -383,7 +386,7 @@ impl Device {
         let mut last = lock(&LAST_QUEUE);
         if last.as_ref().map(RawQueue::get) != Some(in_queue.get()) {
             if let Some(other) = last.take() {
-                // A failure is told to whoever waits for that queue.
+                // A failure is reported to whoever waits for that queue.
                 let _ = other.finish();
             }
             *last = in_queue.retained();

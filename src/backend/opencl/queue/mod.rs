@@ -1,12 +1,12 @@
-//! The queue of a device: kernels that are launched, timed, launched again as they were, and captured.
+//! The queue of a device: kernels are launched, timed, replayed, and captured.
 //!
 //! | file | subject |
 //! |---|---|
-//! | `context.rs` | a device in use, with its memory, its programs and its queue |
+//! | `context.rs` | an open device, with its memory, its programs and its queue |
 //! | `arguments.rs` | the arguments of a kernel, and its work-items |
 //! | `launch.rs` | running a kernel, timing it |
-//! | `replay.rs` | launches that are made again as they were |
-//! | `capture.rs` | one launch with all that it depends on, and running it again |
+//! | `replay.rs` | launches that are repeated unchanged |
+//! | `capture.rs` | one launch with everything that it depends on, and running it again |
 
 mod arguments;
 mod capture;

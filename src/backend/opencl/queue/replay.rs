@@ -1,5 +1,5 @@
-//! Launches that are made again as they were: those of a graph, or of one iteration, whose kernels and arguments are the same in the next one but for a few scalars.
-//! Each has a kernel object of its own, with its arguments set, so that the host is left with the driver's call.
+//! Repeats launches: those of a graph, or of one iteration, whose kernels and arguments are the same the next time except for a few
+//! scalars. Each launch has its own kernel object with its arguments set, so that the host has only the driver's call left to do.
 
 use std::mem;
 use std::sync::{Arc, Mutex};
@@ -9,7 +9,7 @@ use crate::backend::opencl::device::{OpenClError, RawKernel, lock};
 use crate::backend::opencl::memory::DeviceMemory;
 use crate::backend::opencl::program::BuiltKernel;
 
-/// Launches that are made again, in this order, and their arguments that change from one run to another.
+/// Launches that are repeated in this order, and their arguments that change from run to run.
 #[derive(Debug, Default)]
 pub(crate) struct Replay {
     pub launches: Vec<KeptLaunch>,
@@ -23,21 +23,21 @@ pub(crate) struct KeptLaunch {
     pub launch: Launch,
 }
 
-/// An argument of a launch that is the value of a scalar.
+/// An argument of a launch that has the value of a scalar.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Varying {
     pub launch: usize,
     pub argument: usize,
-    /// The number of the scalar, and what makes an argument of its value.
+    /// The index of the scalar, and the conversion of its value to an argument.
     pub scalar: ScalarArg,
-    /// The value that is set.
+    /// The value that is set at the moment.
     pub value: f64,
 }
 
 pub(crate) type ScalarArg = (usize, fn(f64) -> Arg<'static>);
 
 impl Replay {
-    /// Sets the arguments whose scalars have other values than they had in the run before.
+    /// Sets the arguments whose scalars have changed since the last run.
     pub(crate) fn set(&mut self, scalars: &[f64]) -> Result<(), OpenClError> {
         for Varying { launch, argument, scalar: (number, of), value } in &mut self.varying {
             let new = scalars[*number];
@@ -74,7 +74,8 @@ impl KeptLaunches {
     }
 }
 
-/// A thread's right to keep launches. Until it is dropped, memory that is given back waits, so that nobody else gets what kept launches write to.
+/// A thread's right to keep launches. Until it is dropped, returned memory is not reused, so that kept launches do not write to memory of
+/// others.
 #[derive(Debug)]
 pub(crate) struct ReplayGuard {
     memory: Arc<DeviceMemory>,
@@ -87,7 +88,7 @@ impl ReplayGuard {
         Self { memory, kept }
     }
 
-    /// Keeps what this thread launches from now on, unless another one's launches are kept.
+    /// Keeps the launches of this thread from now on, unless those of another thread are kept.
     pub(crate) fn begin(&self) {
         if self.memory.begin_replay() {
             self.kept.take();
@@ -98,7 +99,7 @@ impl ReplayGuard {
         self.memory.keeps_launches().map_or(0, |_| self.kept.len())
     }
 
-    /// The launches, if they are all that this thread did.
+    /// The launches, if they are all that this thread did with the device.
     pub(crate) fn end(&self) -> Option<Vec<KeptLaunch>> {
         let only_launches = self.memory.keeps_launches()?;
         // Another thread may begin as soon as this one has ended.

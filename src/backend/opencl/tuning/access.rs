@@ -1,6 +1,6 @@
-//! How many bytes a work-item reads or writes at once, and the layout in device memory that this takes: words that fill an access lie together
-//! in each lane. Fields on the host keep the layout of `reference/src/field.rs`; they are rearranged, exactly, on their way to and from a
-//! device. Counterpart: `cl/accelerator.clh`, `lane_index_of`.
+//! The number of bytes that a work-item reads or writes at once, and the layout in device memory that this requires: in each lane, the
+//! words that fill an access are contiguous. Fields on the host keep the layout of `reference/src/field.rs`. They are rearranged exactly on
+//! their way to and from a device. Counterpart: `cl/accelerator.clh`, `lane_index_of`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,11 +11,11 @@ use serde::{Deserialize, Serialize};
 use crate::backend::opencl::device::{DeviceInfo, DeviceKind};
 use crate::backend::opencl::memory::Towards;
 
-/// Bytes of an access. No bit of any result depends on it.
+/// The size of an access. No bit of any result depends on it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum AccessWidth {
-    /// One complex word, whatever its size: the layout of the host.
+    /// One complex word of any size: the layout of the host.
     #[default]
     Word,
     /// 8 bytes: two words of half precision.
@@ -25,11 +25,11 @@ pub enum AccessWidth {
 }
 
 impl AccessWidth {
-    /// All of them.
+    /// All access widths.
     pub const ALL: [Self; 3] = [Self::Word, Self::Eight, Self::Sixteen];
 
-    /// The default of a device: on an H200 16 bytes are the fastest for nearly all kernels; not measured on AMD's GPUs. CPUs read vectors of
-    /// lanes, to which words that lie together are a hindrance.
+    /// The default of a device. On an H200, 16 bytes are fastest for nearly all kernels; AMD's GPUs were not measured. CPUs read vectors of
+    /// lanes, for which contiguous words are a disadvantage.
     pub fn of_device(device: &DeviceInfo) -> Self {
         match device.kind {
             DeviceKind::Cpu => Self::Word,
@@ -37,7 +37,7 @@ impl AccessWidth {
         }
     }
 
-    /// The bytes, 0 for one word.
+    /// The size in bytes; 0 for one word.
     pub(crate) fn bytes(self) -> usize {
         match self {
             Self::Word => 0,
@@ -46,7 +46,8 @@ impl AccessWidth {
         }
     }
 
-    /// Words that lie together in storage of `bits` bits a real, with `nsimd` lanes. Fewer lanes than that would not leave them aligned.
+    /// The number of contiguous words in storage with `bits` bits for each real and `nsimd` lanes. It is 1 if the lanes are not a multiple
+    /// of it, since accesses would not be aligned.
     pub(crate) fn together(self, bits: usize, nsimd: usize) -> usize {
         match self.bytes() * 4 / bits {
             together if together > 1 && nsimd.is_multiple_of(together) => together,
@@ -54,7 +55,7 @@ impl AccessWidth {
         }
     }
 
-    /// Whether parts of `words` words are laid out for it as one object of several such parts would be.
+    /// Whether components of `words` words have the same layout as one object that consists of several of them.
     pub(crate) fn divides(self, words: usize) -> bool {
         [32, 64].iter().all(|&bits| words.is_multiple_of(self.together(bits, 32)))
     }
@@ -77,21 +78,21 @@ impl FromStr for AccessWidth {
     }
 }
 
-/// The layout of the parts of a field in device memory.
+/// The layout of a field's components in device memory.
 #[derive(Clone, Copy, Debug)]
 pub struct PartLayout {
-    /// Bits of a stored real.
+    /// The number of bits of a stored real.
     pub bits: usize,
-    /// Lanes.
+    /// The number of lanes.
     pub nsimd: usize,
-    /// Stored words of a part.
+    /// The number of stored words of a component.
     pub words: usize,
-    /// Bytes of an access.
+    /// The size of an access.
     pub access: AccessWidth,
 }
 
 impl PartLayout {
-    /// Words that lie together, 1 where the layout is the host's.
+    /// The number of contiguous words; 1 for the host's layout.
     pub fn together(self) -> usize {
         let together = self.access.together(self.bits, self.nsimd);
         if self.bits == 16 || self.words.is_multiple_of(together) { together } else { 1 }
@@ -102,17 +103,17 @@ impl PartLayout {
         self.together() == 1
     }
 
-    /// From the host's layout to the device's, of whole parts.
+    /// Converts whole components from the host's layout to the device's.
     pub fn to_device(self, from: &[u8], to: &mut [u8]) {
         self.rearrange(from, to, Towards::Device);
     }
 
-    /// From the device's layout to the host's, of whole parts.
+    /// Converts whole components from the device's layout to the host's.
     pub fn to_host(self, from: &[u8], to: &mut [u8]) {
         self.rearrange(from, to, Towards::Host);
     }
 
-    /// Bytes of a part.
+    /// The size of a component in bytes.
     pub fn bytes(self) -> usize {
         self.words * self.nsimd * self.bits / 4
     }
@@ -131,14 +132,15 @@ impl PartLayout {
         }
     }
 
-    /// Where a word of a lane lies in its part, in words.
+    /// The position of a word of a lane in its component, in words.
     pub fn place(self, word: usize, lane: usize) -> usize {
         let block = word / self.together() * self.together();
         block * self.nsimd + lane * self.together().min(self.words - block) + (word - block)
     }
 }
 
-/// A part whose words lie together by `TOGETHER` on the device, the last ones of them by as many as are left. Loops over arrays: what iterators do to them may
+/// Moves a component with `TOGETHER` contiguous words on the device; the last ones may be fewer. It uses loops over arrays, because
+/// iterators may be compiled to a call for each word.
 /// be compiled to a call for each word.
 fn move_part<W: Pod, const TOGETHER: usize>(nsimd: usize, from: &[u8], to: &mut [u8], towards: Towards) {
     let (from, to): (&[W], &mut [W]) = (bytemuck::cast_slice(from), bytemuck::cast_slice_mut(to));

@@ -5,19 +5,20 @@ use std::str::FromStr;
 
 use lanefield_reference::layout::DIMENSIONS;
 
-/// How links, and the blocks of a clover term, are loaded: each is read once by one work-item.
+/// How links, and the blocks of a clover term, are loaded. Each is read once by one work-item.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum LinkLoads {
-    /// As all else.
+    /// Like all other data.
     Cached,
-    /// Past the nearest cache, which then keeps neighbours' spinors, where the compiler has a way to say so (NVIDIA's PTX, and clang's
-    /// non-temporal loads); else as all else.
+    /// Bypasses the nearest cache, which then has more room for neighbours' spinors, if the compiler can express that (NVIDIA's PTX, and
+    /// clang's non-temporal loads). Otherwise as [`Self::Cached`].
     PastL1,
-    /// The same, and a part of them is asked to stay in the last cache until the next kernel reads them: for links a few times as large as that. On NVIDIA's
-    /// GPUs from compute capability 8.0 on; elsewhere as [`Self::PastL1`].
+    /// As [`Self::PastL1`]; in addition, part of the links is requested to stay in the last cache until the next kernel reads them. It
+    /// helps if the links are a few times as large as that cache. Only on NVIDIA's GPUs from compute capability 8.0 on; elsewhere as
+    /// [`Self::PastL1`].
     Kept,
-    /// As all else, and those of the outer site that a work-group takes next are asked to come into the last cache, by kernels of several spinors a site whose
-    /// groups stay; by other kernels as [`Self::Cached`].
+    /// As [`Self::Cached`]; in addition, the links of the next outer site of a work-group are prefetched into the last cache. Only in
+    /// grid-stride kernels with several spinors at each site; in other kernels as [`Self::Cached`].
     Ahead,
 }
 lanefield_reference::named!(LinkLoads, "link loads": Cached = "cached", PastL1 = "past-l1", Kept = "kept", Ahead = "ahead");
@@ -25,67 +26,69 @@ lanefield_reference::named!(LinkLoads, "link loads": Cached = "cached", PastL1 =
 /// How results are stored.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Stores {
-    /// As all else.
+    /// Like all other data.
     Cached,
-    /// As data that are not read again soon, where the compiler has a way to say so; else as all else.
+    /// As data that are not read again soon, if the compiler can express that; otherwise as [`Self::Cached`].
     Streaming,
 }
 lanefield_reference::named!(Stores, "stores": Cached = "cached", Streaming = "streaming");
 
-/// Whether work-groups stay and stride over the lattice.
+/// Whether launches are grid-stride.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum GridStride {
-    /// Each group takes the outer sites of its place in the launch, and no others.
+    /// Grid-stride off: each work-group computes the outer sites of its place in the launch, and ends.
     Off,
-    /// As many groups are launched as run at the same time, and each strides over the outer sites. The number of groups a compute unit holds;
-    /// `None`: what its registers allow, where the driver tells how many the kernel takes (NVIDIA's), else as [`Self::Off`].
+    /// The number of work-groups that can run at the same time is launched, and each loops over the outer sites. The parameter is the
+    /// number of groups for each compute unit. If it is `None`, the registers of the kernel limit it, if the driver reports their number
+    /// (NVIDIA's); otherwise as [`Self::Off`].
     On(Option<usize>),
-    /// As many groups are launched as one slice in time takes, and each strides in time: of the neighbours in time, it has read one before. Of lattices whose
-    /// slices are no whole number of groups, the groups stray in space.
+    /// The number of work-groups that one time slice needs is launched, and each loops over time. Each group has thus recently read one of
+    /// the neighbours in time. If a slice is not a whole number of groups, groups drift in space.
     Slice,
 }
 
-/// Which work-items of a group are neighbours.
+/// Which work-items of a work-group are neighbours.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Mapping {
     /// Those of neighbouring lanes: launches over (lane, outer site) or (lane, component, outer site).
     #[default]
     LaneFast,
-    /// Those of neighbouring outer sites, as in Grid's old mapping, to show what that costs: launches over (outer site, lane) or (outer site,
+    /// Those of neighbouring outer sites, as in Grid's old mapping, to show its cost: launches over (outer site, lane) or (outer site,
     /// lane, component).
     SiteFast,
 }
 lanefield_reference::named!(Mapping, "mapping": LaneFast = "lane-fast", SiteFast = "site-fast");
 
-/// For which groups a kernel is built.
+/// The work-group sizes for which a kernel is built.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum GroupSize {
-    /// For all that the device takes.
+    /// All sizes that the device supports.
     #[default]
     Any,
-    /// For groups of the very size of its launch: the compiler knows how many registers it may give a work-item, and takes sizes as constants.
+    /// Only the size of its launch. The compiler then knows how many registers a work-item may use, and sizes are constants.
     Required,
 }
 lanefield_reference::named!(GroupSize, "group size": Any = "any", Required = "required");
 
-/// Where the kernels that go on from a hop add it up.
+/// Where kernels that continue from a hop accumulate it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Accumulators {
     /// In registers.
     #[default]
     Registers,
-    /// In local memory, 12 words a work-item: fewer registers, but fewer groups at a time.
+    /// In local memory, 12 words for each work-item. This needs fewer registers, but fewer groups fit at a time.
     LocalMemory,
 }
 lanefield_reference::named!(Accumulators, "accumulators": Registers = "registers", LocalMemory = "local-memory");
 
-/// In which order outer sites are launched.
+/// The order in which outer sites are launched.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Traversal {
-    /// That of the memory.
+    /// The order in memory.
     Memory,
-    /// Block by block, each of so many outer sites in x, y, z and t (of one parity: half as many in x). Blocks that do not divide the lattice are
-    /// made smaller until they do. Where the memory itself has subdomains, launches follow it, and this is not taken.
+    /// Block by block. The parameters are the extents of a block in outer sites, in x, y, z and t (on one parity half as many in x).
+    /// Extents that do not divide the lattice are reduced until they do. If the memory itself has subdomains, launches follow these, and
+    /// blocks are ignored.
     Blocks([usize; DIMENSIONS]),
 }
 
@@ -117,7 +120,7 @@ impl FromStr for GridStride {
     }
 }
 
-/// What stands for a whole extent.
+/// The text for a whole extent.
 const ALL: &str = "all";
 
 impl fmt::Display for Traversal {
@@ -154,7 +157,7 @@ impl FromStr for Traversal {
 pub struct Count(usize);
 
 impl Count {
-    /// A number; `None` for 0.
+    /// The number; `None` if it is 0.
     pub const fn new(number: usize) -> Option<Self> {
         if number == 0 { None } else { Some(Self(number)) }
     }

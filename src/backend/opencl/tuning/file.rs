@@ -1,5 +1,5 @@
-//! What names a kernel to the tuner, and files of choices for it, for people too: TOML, what an entry holds for beside what is chosen. The defaults that ship with the crate and the
-//! results of `lanefield tune` have the same form.
+//! The key of a kernel for the tuner, and files with tuning parameters. The files are TOML, which people can read: each entry has its
+//! conditions and the chosen values. The defaults of the library and the results of `lanefield tune` have the same format.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -15,34 +15,34 @@ use super::site_order::{Layout, SiteOrder};
 use crate::backend::opencl::device::{DeviceInfo, DeviceKind};
 use crate::backend::specification::Shape;
 
-/// How files begin that `lanefield tune` writes.
+/// The beginning of files that `lanefield tune` writes.
 const FIRST_WORDS: &str = "# Written by `lanefield tune`";
-/// How the names of files end that `lanefield tune` writes.
+/// The end of the names of files that `lanefield tune` writes.
 pub(crate) const SUFFIX: &str = ".tuning.toml";
 
-/// Cache of a GPU at least: some drivers tell another one's size (an H200 says 4 MiB, and has 50).
+/// The minimum cache size that is assumed for a GPU, because some drivers report a wrong size (an H200 reports 4 MiB, and has 50).
 const GPU_CACHE_BYTES: u64 = 48 << 20;
 
-/// What choices depend on, beside the device.
+/// The properties of a call that tuning parameters depend on, in addition to the device.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct KernelKey {
     /// The kernel.
     pub kernel: &'static str,
-    /// How its fields are stored.
+    /// The precision of its fields.
     pub precision: Precision,
-    /// How links are stored.
+    /// The storage of links.
     pub links: LinkFormat,
-    /// Spinors, or colour vectors, a site.
+    /// The number of spinors or colour vectors at each site.
     pub parts: usize,
-    /// Lanes.
+    /// The number of lanes.
     pub lanes: usize,
-    /// The power of two of the lattice's volume, rounded down.
+    /// The base-2 logarithm of the lattice's volume, rounded down.
     pub volume_class: u32,
-    /// What fields are laid out for.
+    /// The access width of the layout of its fields.
     pub access: AccessWidth,
     /// The order of outer sites in memory.
     pub site_order: SiteOrder,
-    /// Whether what three time slices have of the source fits the device's cache: neighbours in time are read three times.
+    /// Whether three time slices of the source fit the device's cache. Neighbours in time are read three times.
     pub slices_in_cache: bool,
 }
 
@@ -55,7 +55,7 @@ impl fmt::Display for KernelKey {
 }
 
 impl KernelKey {
-    /// What names a call on fields of this layout to the tuner; `None` if nothing is tuned of its kernel.
+    /// The key of a call on fields with this layout; `None` if its kernel is not tuned.
     pub fn of(shape: &Shape, layout: Layout, device: &DeviceInfo) -> Option<Self> {
         let (lattice, precision, parts) = (shape.lattice(), shape.precision(), shape.parts());
         Some(Self {
@@ -72,7 +72,7 @@ impl KernelKey {
     }
 }
 
-/// Whether three time slices of `parts` spinors a site fit half of the device's cache: links and results pass through it, too.
+/// Whether three time slices with `parts` spinors at each site fit half of the device's cache; links and results use the cache, too.
 pub(crate) fn slices_in_cache(
     device: &DeviceInfo,
     (lattice, sites): (&Lattice, Sites),
@@ -84,18 +84,18 @@ pub(crate) fn slices_in_cache(
     2 * 3 * parts * slice <= device.global_cache_bytes.max(GPU_CACHE_BYTES) as usize
 }
 
-/// A file of choices.
+/// A file with tuning parameters.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct TuningFile {
-    /// The device that was tuned, and with what; the defaults of the crate name none.
+    /// The device that was tuned, and its software. The defaults of the library have none.
     pub tuned: Option<TunedOn>,
     /// The entries.
     #[serde(default)]
     pub kernel: Vec<TunedKernel>,
 }
 
-/// Where the results of a file were measured. They hold for this device, driver and version alone.
+/// Where the results in a file were measured. They are valid only for this device, driver and version.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct TunedOn {
@@ -105,21 +105,21 @@ pub struct TunedOn {
     pub device: String,
     /// Its vendor.
     pub vendor: String,
-    /// Its architecture, as far as it tells.
+    /// Its architecture, if the driver reports it.
     pub architecture: String,
-    /// Its platform.
+    /// The name of its platform.
     pub platform: String,
     /// Version of the driver.
     pub driver: String,
-    /// The access width with the best total.
+    /// The access width with the shortest total time.
     pub access: AccessWidth,
-    /// The order of outer sites with the best total.
+    /// The order of outer sites with the shortest total time.
     #[serde(default)]
     pub site_order: SiteOrder,
 }
 
 impl TunedOn {
-    /// A device as it is now.
+    /// The current state of a device.
     pub fn now(device: &DeviceInfo, access: AccessWidth, site_order: SiteOrder) -> Self {
         Self {
             lanefield: env!("CARGO_PKG_VERSION").to_owned(),
@@ -133,7 +133,7 @@ impl TunedOn {
         }
     }
 
-    /// Why results do not hold for `device` any more, as the end of a sentence.
+    /// Why the results are no longer valid for `device`, as the end of a sentence.
     fn stale(&self, device: &DeviceInfo) -> Option<String> {
         let now = Self::now(device, self.access, self.site_order);
         let changes = [
@@ -146,63 +146,63 @@ impl TunedOn {
     }
 }
 
-/// An entry.
+/// An entry for one or more kernels.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct TunedKernel {
-    /// What it holds for.
+    /// Its conditions.
     #[serde(default, rename = "where")]
     pub holds_for: Where,
-    /// What is chosen.
+    /// The chosen tuning parameters.
     pub choose: Tuning,
-    /// The device on which it was measured; none: it was reasoned.
+    /// The device on which it was measured; `None` if it was inferred.
     pub measured: Option<String>,
-    /// Microseconds of a launch with the defaults.
+    /// The time of a launch with the defaults, in microseconds.
     pub default_us: Option<f64>,
-    /// Microseconds of a launch with what is chosen.
+    /// The time of a launch with the chosen parameters, in microseconds.
     pub tuned_us: Option<f64>,
-    /// What was tried, for how long it ran, and why it lost: a line each.
+    /// The candidates, with their times and why they were not chosen, one a line.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub candidates: Vec<String>,
 }
 
-/// What an entry holds for; what is not named holds for all.
+/// The conditions of an entry. A condition that is missing is always met.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Where {
-    /// Name of the device.
+    /// The name of the device.
     pub device: Option<String>,
     /// Its architecture.
     pub architecture: Option<String>,
-    /// Part of its vendor's name.
+    /// A part of its vendor's name.
     pub vendor: Option<String>,
-    /// `cpu`, or `gpu` for all that is no CPU.
+    /// `cpu`, or `gpu` for all other devices.
     pub kind: Option<Kind>,
-    /// The kernel, or kernels.
+    /// The kernels.
     pub kernel: Option<OneOf<String>>,
-    /// How fields are stored.
+    /// The precisions of the fields.
     pub precision: Option<OneOf<Precision>>,
-    /// Reals a link.
+    /// The number of reals that are stored for a link.
     pub reconstruct: Option<OneOf<usize>>,
-    /// Spinors or colour vectors a site.
+    /// The number of spinors or colour vectors at each site.
     pub spinors: Option<usize>,
-    /// Whether they are several.
+    /// Whether there are several of them.
     pub several: Option<bool>,
-    /// Lanes.
+    /// The number of lanes.
     pub lanes: Option<usize>,
-    /// The access width; another one is taken where no entry has the right one.
+    /// The access width. If no entry has the right one, an entry with another one is used.
     pub access: Option<AccessWidth>,
-    /// The order of outer sites; another one is taken where no entry has the right one.
+    /// The order of outer sites. If no entry has the right one, an entry with another one is used.
     pub site_order: Option<SiteOrder>,
-    /// The power of two of the volume; the next one is taken where no entry has the right one.
+    /// The base-2 logarithm of the volume. If no entry has the right one, the nearest one is used.
     pub volume_class: Option<u32>,
-    /// The largest power of two of the volume.
+    /// The largest base-2 logarithm of the volume.
     pub volume_class_at_most: Option<u32>,
-    /// Whether three slices of the source fit the device's cache.
+    /// Whether three time slices of the source fit the device's cache.
     pub slices_in_cache: Option<bool>,
 }
 
-/// One value, or several.
+/// One value or several.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum OneOf<T> {
@@ -226,24 +226,24 @@ impl<T> OneOf<T> {
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
     Cpu,
-    /// All others.
+    /// All other devices.
     Gpu,
 }
 
-/// How well an entry fits; the largest is taken.
+/// How well an entry fits. The largest is used.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Fit {
     origin: Origin,
     closeness: Closeness,
     same_access: bool,
     same_order: bool,
-    /// Less is better.
+    /// Smaller is better.
     volume_distance: std::cmp::Reverse<u32>,
     conditions: usize,
 }
 
-/// Where an entry comes from, the least trusted first. A choice for a lattice of a quarter the volume, or four times it, may lose as much as it
-/// gained there (an H200: about 10 %): defaults that were measured on the very device are better.
+/// The origin of an entry, the least trusted first. Results for a lattice with a quarter of the volume, or four times the volume, may lose
+/// as much as they gained there (about 10 % on an H200). Defaults that were measured on the same device are therefore better.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Origin {
     Defaults,
@@ -252,10 +252,10 @@ enum Origin {
     TunedHere,
 }
 
-/// How far the power of two of a volume may be from that of a result for the same device.
+/// The maximum difference between the volume classes of a call and of a result for the same device.
 const NEAR: u32 = 1;
 
-/// How closely an entry names the device.
+/// How specifically an entry names the device.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Closeness {
     Any,
@@ -266,7 +266,7 @@ enum Closeness {
 }
 
 impl Where {
-    /// The very conditions of a tuned kernel.
+    /// The exact conditions of a tuned kernel.
     pub fn exactly(device: &DeviceInfo, key: &KernelKey) -> Self {
         Self {
             device: Some(device.name.clone()),
@@ -284,7 +284,8 @@ impl Where {
         }
     }
 
-    /// How well it fits a kernel on a device; `None`: not at all. `measured_here`: whether the defaults of the crate were measured on this device.
+    /// How well it fits a kernel on a device; `None` if it does not. `measured_here`: whether the defaults of the library were measured on
+    /// this device.
     pub(crate) fn fit(&self, device: &DeviceInfo, key: &KernelKey, measured_here: bool) -> Option<Fit> {
         fn holds<T: PartialEq>(condition: &Option<T>, value: T) -> bool {
             condition.as_ref().is_none_or(|condition| *condition == value)
@@ -305,7 +306,7 @@ impl Where {
         if !of_kernel || !vendor || !holds(&self.kind, kind) {
             return None;
         }
-        // An entry of another device serves those of the same architecture.
+        // An entry of another device is valid for devices of the same architecture.
         let same_architecture = self.architecture.as_ref().map(|architecture| *architecture == device.architecture);
         let closeness = match (&self.device, same_architecture) {
             (Some(name), _) if *name == device.name => Closeness::Device,
@@ -329,7 +330,7 @@ impl Where {
         let origin = match (&self.device, closeness) {
             (None, _) if measured_here => Origin::DefaultsMeasuredHere,
             (None, _) => Origin::Defaults,
-            // What is tuned names a volume: this is a default of the crate.
+            // Tuning results name a volume, so this is a default of the library.
             (Some(_), Closeness::Device) if self.volume_class.is_none() => Origin::DefaultsMeasuredHere,
             (Some(_), Closeness::Device) if volume_distance <= NEAR => Origin::TunedHere,
             (Some(_), _) => Origin::TunedElsewhere,
@@ -346,7 +347,7 @@ impl Where {
 }
 
 impl TuningFile {
-    /// The file of a device in a directory of the program cache.
+    /// The path of a device's file in a directory of the program cache.
     pub(crate) fn path(directory: &Path, device: &DeviceInfo) -> PathBuf {
         let name = device.name.replace(|c: char| !c.is_ascii_alphanumeric(), "-");
         let name: Vec<&str> = name.split('-').filter(|part| !part.is_empty()).collect();
@@ -355,7 +356,7 @@ impl TuningFile {
         directory.join(format!("{name}-{:02x}{:02x}{:02x}{SUFFIX}", digest[0], digest[1], digest[2]))
     }
 
-    /// Reads a file's text.
+    /// Parses the text of a file.
     ///
     /// # Errors
     /// What is wrong with it, in one line.
@@ -363,10 +364,11 @@ impl TuningFile {
         crate::toml_text::from_str(text)
     }
 
-    /// Refuses to put results for `device` into a file that is not the tuner's, or that holds those of another device: they would be lost.
+    /// Refuses to write results for `device` to a file that the tuner did not write, or that has results for another device, which would be
+    /// lost.
     ///
     /// # Errors
-    /// In one sentence, what the file is.
+    /// A sentence that says what the file is.
     pub fn require_replaceable(path: &Path, device: &DeviceInfo) -> Result<(), String> {
         let is = |what: String| {
             Err(format!("{} {what}: name another file with LANEFIELD_TUNING, or --force to replace it", path.display()))
@@ -379,7 +381,7 @@ impl TuningFile {
         match Self::parse(&text).map(|file| file.tuned) {
             Ok(Some(tuned)) if tuned.device != device.name => is(format!("holds results for {}", tuned.device)),
             Ok(Some(_)) => Ok(()),
-            // One that was damaged.
+            // A damaged file of the tuner.
             _ if text.is_empty() || text.starts_with(FIRST_WORDS) => Ok(()),
             _ => is("is not a file of `lanefield tune`".to_owned()),
         }
@@ -388,7 +390,7 @@ impl TuningFile {
     /// The text of the file.
     ///
     /// # Errors
-    /// None that occurs: every part of a file has a form in TOML.
+    /// Does not occur: every part of a file can be written as TOML.
     pub fn text(&self) -> Result<String, toml::ser::Error> {
         const EXPLAINED: &str = "docs/tuning.md explains it. Choices change no bit of any result.";
         Ok(format!("{FIRST_WORDS}; {EXPLAINED}\n\n{}", toml::to_string_pretty(self)?))
@@ -397,7 +399,7 @@ impl TuningFile {
     /// Reads a file with results for `device`.
     ///
     /// # Errors
-    /// In one sentence, why it is not used, and how to renew it.
+    /// A sentence that says why the file is not used, and how to renew it.
     pub fn read(path: &Path, device: &DeviceInfo) -> Result<Self, String> {
         let renew = format!("renew it with `lanefield tune --device '{}'`", device.name);
         let unused = |why: String| format!("the tuning file {} is not used: {why}; {renew}", path.display());

@@ -1,5 +1,5 @@
-//! Who computes the lanes of an outer site: a work-item for each, or one with vectors of all. Counterparts: LANE_VECTORS in `cl/accelerator.clh`,
-//! and `cl/legs.clh`.
+//! How work-items compute the lanes of an outer site: one work-item for each lane, or one with vectors of all lanes. Counterparts:
+//! LANE_VECTORS in `cl/accelerator.clh`, and `cl/legs.clh`.
 
 use std::fmt::Write as _;
 use std::sync::OnceLock;
@@ -10,20 +10,21 @@ use crate::backend::opencl::device::{DeviceInfo, DeviceKind};
 use crate::backend::opencl::probe::probe_vectors;
 use crate::backend::opencl::queue::Context;
 
-/// How stencil kernels, products with clover blocks and matrices along s take the lanes of an outer site. No bit of any result depends on it.
+/// How stencil kernels, products with clover blocks and matrices along s divide the lanes of an outer site among work-items. No bit of any
+/// result depends on it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum LaneForm {
     /// One work-item computes one lane.
     WorkItems,
-    /// One work-item computes all lanes, with vectors. On CPUs, in 32 and 64 bits, for 2 to 16 lanes whose words lie one by one, and where the
-    /// compiler keeps the arithmetic of vectors; elsewhere as [`Self::WorkItems`].
+    /// One work-item computes all lanes, with vectors. Only on CPUs, in f32 and f64, for 2 to 16 lanes with the host's layout of words, and
+    /// if the compiler preserves the arithmetic in vectors; otherwise as [`Self::WorkItems`].
     Vectors,
 }
 
 lanefield_reference::named!(LaneForm, "lane form": WorkItems = "work-items", Vectors = "vectors");
 
 impl LaneForm {
-    /// The form where nobody chose: a CPU's compiler finds the vectors in work-items only where these read no neighbours.
+    /// The default form. A CPU's compiler vectorises across work-items only if they read no neighbours.
     pub(crate) fn of_device(device: &DeviceInfo) -> Self {
         match device.kind {
             DeviceKind::Cpu => Self::Vectors,
@@ -32,15 +33,16 @@ impl LaneForm {
     }
 }
 
-/// Lanes that OpenCL has vectors, and functions of vectors, for.
+/// The largest number of lanes for which OpenCL has vectors and functions of vectors.
 pub(crate) const MOST_LANES: usize = 16;
 
-/// The lanes of a work-item of a program.
+/// The lanes that a work-item of a program computes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum WorkItemLanes {
     One,
     All,
-    /// All, of a program that steps from lane to lane; and of which legs, by their points, the last steps cross the boundary of the whole lattice.
+    /// All lanes, in a program that steps from lane to lane. Has the lane layout, and for each leg, by its point, whether the last step
+    /// crosses the boundary of the whole lattice.
     AllOf(VirtualNodes, [bool; LEGS]),
 }
 
@@ -53,7 +55,7 @@ impl WorkItemLanes {
         if self == Self::All { Self::AllOf(lattice.nodes(), ends_at_boundary) } else { self }
     }
 
-    /// Work-items side by side for the `nsimd` lanes of an outer site.
+    /// The number of adjacent work-items for the `nsimd` lanes of an outer site.
     pub(crate) fn launched(self, nsimd: usize) -> usize {
         if self == Self::One { nsimd } else { 1 }
     }
@@ -85,7 +87,8 @@ impl WorkItemLanes {
     }
 }
 
-/// Whether the compiler keeps the arithmetic of vectors as well as that of numbers; found out once. One that knows no such vectors does not.
+/// Whether the compiler preserves the arithmetic in vectors as it does for numbers. It is tested once. A compiler without such vectors does
+/// not.
 #[derive(Default)]
 pub(crate) struct VectorsVerdict(OnceLock<bool>);
 

@@ -1,4 +1,4 @@
-//! Whether the work-items of a group that need the same link load it once for all of them. Counterpart: `cl/shared_links.clh`.
+//! Whether the work-items of a work-group that need the same link load it once for all of them. Counterpart: `cl/shared_links.clh`.
 
 use lanefield_reference::layout::LaunchGeometry;
 use lanefield_reference::links::LinkFormat;
@@ -6,25 +6,26 @@ use lanefield_reference::real::Precision;
 
 use super::choices::Mapping;
 
-/// How the hop of several spinors a site, alone or in clover kernels, loads links. No bit of any result depends on it.
+/// How the hop of several spinors at each site, alone or in clover kernels, loads links. No bit of any result depends on it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum LinkSharing {
-    /// Each work-item its own: those of a group that share a site find them in the nearest cache.
+    /// Each work-item loads its own links. Work-items of a group that share a site find them in the nearest cache.
     #[default]
     Each,
-    /// Work-items of a group that share a site load each link once, in turn, to local memory, and wait for each other at every leg. Where a group
-    /// has one work-item for each lane of a site, where its local memory does not hold two links for each of them, and where a work-item has all
-    /// lanes, as [`Self::Each`].
+    /// Work-items of a group that share a site load each link once into local memory, in turn, and wait for each other at every leg.
+    ///
+    /// In three cases it is as [`Self::Each`]: a group has one work-item for each lane of a site; its local memory is too small for two
+    /// links for each of them; or a work-item has all lanes.
     Shared,
 }
 
 lanefield_reference::named!(LinkSharing, "link sharing": Each = "each", Shared = "shared");
 
-/// Legs of which there are links: those that load the next one write beside those that still read this one.
+/// The number of legs whose links are in local memory: while links of one leg are read, those of the next are loaded next to them.
 const LEGS: usize = 2;
 
-/// Bytes of the links that a group of a launch over parts shares, of fields of which `together` stored words lie together; `None` where
-/// no two work-items share a site.
+/// The local memory for the links that a group shares, in bytes, for a launch over components. `together`: the number of contiguous stored
+/// words. `None` if no two work-items share a site.
 pub(crate) fn shared_bytes(
     precision: Precision,
     geometry: LaunchGeometry,

@@ -1,5 +1,5 @@
-//! Where choices for kernels are looked up: results of `lanefield tune` for this device, else for its architecture, then the defaults of
-//! the crate for its vendor, its kind, and any device. A file that does not hold is never an error: it is passed over, with a sentence.
+//! Looks up tuning parameters: results of `lanefield tune` for this device, or else for its architecture, or else the defaults of the
+//! library for its vendor, its kind, and any device. A file that is not valid is never an error: it is skipped, with a warning.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -12,19 +12,19 @@ use super::site_order::SiteOrder;
 use crate::backend::opencl::device::{DeviceInfo, lock};
 use crate::backend::opencl::program::Cache;
 
-/// Where results of the tuner lie.
+/// Where tuning results are stored.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum TuningSource {
-    /// Nowhere: the defaults of the crate alone.
+    /// Nowhere: only the defaults of the library.
     Off,
-    /// One file.
+    /// In one file.
     File(PathBuf),
-    /// A directory with a file for each device.
+    /// In a directory with a file for each device.
     Directory(PathBuf),
 }
 
 impl TuningSource {
-    /// What `LANEFIELD_TUNING` says: `off`, or a file; else the directory of `cache`.
+    /// The source that `LANEFIELD_TUNING` names (`off`, or a file); by default the directory of `cache`.
     pub fn from_environment(cache: &Cache) -> Self {
         match std::env::var_os("LANEFIELD_TUNING").filter(|value| !value.is_empty()) {
             Some(value) if value.eq_ignore_ascii_case("off") => Self::Off,
@@ -33,7 +33,7 @@ impl TuningSource {
         }
     }
 
-    /// The file that holds the results for `device`; none where the tuner is off.
+    /// The file with the results for `device`; `None` if there is none to look up.
     pub fn file(&self, device: &DeviceInfo) -> Option<PathBuf> {
         match self {
             Self::Off => None,
@@ -43,30 +43,30 @@ impl TuningSource {
     }
 }
 
-/// Choices that are looked up.
+/// Tuning parameters for lookup.
 #[derive(Clone, Debug, Default)]
 pub struct Tuned {
-    /// Before the defaults of the crate.
+    /// Entries that precede the defaults of the library.
     entries: Vec<TunedKernel>,
     access: Option<AccessWidth>,
     site_order: Option<SiteOrder>,
-    /// Taken whatever is looked up.
+    /// Parameters that override all others.
     fixed: Tuning,
     warnings: Vec<String>,
 }
 
 impl Tuned {
-    /// The defaults of the crate alone.
+    /// Only the defaults of the library.
     pub fn shipped() -> Self {
         Self::default()
     }
 
-    /// This choice for every kernel; what it leaves open is a default of the crate.
+    /// These parameters for every kernel. Those that are left open have the defaults of the library.
     pub fn fixed(choice: Tuning) -> Self {
         Self { fixed: choice, ..Self::default() }
     }
 
-    /// Results of the tuner for `device`. What cannot be used is left out, with a sentence in [`Self::warnings`].
+    /// Loads the tuning results for `device`. Files that cannot be used are skipped, with a sentence in [`Self::warnings`].
     pub fn load(source: &TuningSource, device: &DeviceInfo) -> Self {
         let mut tuned = Self::default();
         match source {
@@ -93,7 +93,7 @@ impl Tuned {
         }
     }
 
-    /// Results for other devices of the same architecture, by this version. Files of no use here are no concern of this device.
+    /// Adds results for other devices of the same architecture from this version. Files that cannot be used are silently skipped here.
     fn add_relatives(&mut self, directory: &Path, own: &Path, device: &DeviceInfo) {
         if device.architecture.is_empty() {
             return;
@@ -120,29 +120,29 @@ impl Tuned {
         &self.warnings
     }
 
-    /// The access width with the best total on the device, where it was tuned.
+    /// The access width with the shortest total time on the device, if it was tuned.
     pub fn access(&self) -> Option<AccessWidth> {
         self.access
     }
 
-    /// The order of outer sites with the best total on the device, where it was tuned.
+    /// The order of outer sites with the shortest total time on the device, if it was tuned.
     pub(crate) fn site_order(&self) -> Option<SiteOrder> {
         self.site_order
     }
 
-    /// The choice for a kernel: each field from the entry that fits best of those that have it.
+    /// The parameters of a kernel. Each one is from the best fitting of the entries that have it.
     pub fn choice(&self, device: &DeviceInfo, key: &KernelKey) -> Tuning {
         let measured_here = shipped().iter().any(|entry| entry.measured.as_deref() == Some(device.name.as_str()));
         let entries = shipped().iter().chain(&self.entries);
         let mut fitting: Vec<(Fit, Tuning)> = entries
             .filter_map(|entry| Some((entry.holds_for.fit(device, key, measured_here)?, entry.choose)))
             .collect();
-        // Stable: of entries that fit alike the later one is the better one.
+        // The sort is stable: of entries that fit equally well, the later one is better.
         fitting.sort_by_key(|&(fit, _)| fit);
         fitting.into_iter().rev().fold(self.fixed, |choice, (_, next)| choice.or(next))
     }
 
-    /// The defaults of the crate for all other kernels that it has some for, on the same fields and links.
+    /// The defaults of the library for other kernels on the same fields and links.
     pub fn of_other_kernels(device: &DeviceInfo, key: &KernelKey) -> Vec<Tuning> {
         let named = shipped().iter().filter_map(|entry| entry.holds_for.kernel.as_ref());
         let mut names: Vec<&'static str> = named.flat_map(OneOf::all).map(String::as_str).collect();
@@ -153,7 +153,7 @@ impl Tuned {
     }
 }
 
-/// Choices that are looked up on a device, each once.
+/// Parameters that are looked up for a device, each once.
 pub(crate) struct Choices {
     tuned: Tuned,
     looked_up: Mutex<HashMap<KernelKey, Tuning>>,
@@ -173,10 +173,10 @@ impl Choices {
     }
 }
 
-/// The defaults of the crate.
+/// The defaults of the library.
 fn shipped() -> &'static [TunedKernel] {
     static SHIPPED: OnceLock<Vec<TunedKernel>> = OnceLock::new();
-    // That the file is sound is tested; a build with a broken one would take plain kernels.
+    // A test checks that the file is valid. A build with a broken one would use kernels without tuning.
     SHIPPED.get_or_init(|| TuningFile::parse(include_str!("defaults.toml")).map(|file| file.kernel).unwrap_or_default())
 }
 

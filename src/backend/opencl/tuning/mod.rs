@@ -1,5 +1,5 @@
-//! How kernels are built and launched: the layout of fields, the tuning parameters, where their values are looked up, and the plan that follows. None of it
-//! changes a bit of any result.
+//! How kernels are built and launched: the layout of fields, the tuning parameters, where their values are looked up, and the resulting
+//! plan. Nothing here changes a bit of any result.
 //!
 //! | file | subject |
 //! |---|---|
@@ -7,8 +7,8 @@
 //! | `lane_form.rs` | a work-item for each lane, or one for all |
 //! | `neighbours.rs`, `link_sharing.rs` | neighbours' spinors, and links, in local memory |
 //! | `choices.rs`, `parameters.rs` | the tuning parameters, each declared once |
-//! | `lookup.rs`, `file.rs`, `defaults.toml` | where they are looked up: what was tuned, and what ships with the crate |
-//! | `plan/` | how a kernel is built and launched, from its specification and these choices |
+//! | `lookup.rs`, `file.rs`, `defaults.toml` | lookup of parameters: tuning results, and the defaults of the library |
+//! | `plan/` | plans: how a kernel is built and launched, from its specification and the parameters |
 
 mod access;
 mod choices;

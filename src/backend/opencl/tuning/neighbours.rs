@@ -1,39 +1,39 @@
-//! Where neighbours' spinors wait for a hop that adds up the legs before them. Counterpart: `cl/staged.clh`.
+//! Where neighbours' spinors are stored until a hop adds them. Counterpart: `cl/staged.clh`.
 
 use lanefield_reference::field::Spinors;
 use lanefield_reference::real::Precision;
 
 use crate::backend::opencl::device::DeviceInfo;
 
-/// Where the kernels that begin with a hop hold neighbours' spinors. No bit of any result depends on it.
+/// Where kernels that begin with a hop store neighbours' spinors. No bit of any result depends on it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Neighbours {
     /// In registers.
     #[default]
     Registers,
-    /// In local memory: each work-item copies there what it will need itself, a leg ahead, on NVIDIA's GPUs from compute capability 8.0 on by
-    /// copies that take no registers. Of two legs where a group's local memory holds so much, else of one; where it holds none, and where a
-    /// work-item has all lanes, as [`Self::Registers`].
+    /// In local memory. Each work-item copies there, one leg ahead, the data that it will need itself. On NVIDIA's GPUs from compute
+    /// capability 8.0 on, these copies use no registers. There is space for two legs if a group's local memory is large enough, or else for
+    /// one. If it has none, or if a work-item has all lanes, as [`Self::Registers`].
     LocalMemory,
 }
 
 lanefield_reference::named!(Neighbours, "neighbours": Registers = "registers", LocalMemory = "local-memory");
 
-/// Legs that a work-item has places for at most: while it adds one, the next one comes.
+/// The maximum number of legs that a work-item has space for: while it adds one, the next one arrives.
 const MOST_LEGS: usize = 2;
 
-/// Places for neighbours' spinors in local memory, as a kernel is built with them.
+/// Space for neighbours' spinors in local memory, for which a kernel is built.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Stage {
     legs: usize,
-    /// Bytes of a work-item for one leg.
+    /// The space of one work-item for one leg, in bytes.
     bytes: usize,
-    /// Whether the hardware copies.
+    /// Whether the hardware copies asynchronously.
     asynchronous: bool,
 }
 
 impl Stage {
-    /// For fields of which `together` stored words lie together, and work-items that take `at_once` spinors.
+    /// For fields with `together` contiguous stored words, and work-items that compute `at_once` spinors.
     pub(crate) fn new(precision: Precision, device: &DeviceInfo, together: usize, at_once: usize) -> Self {
         let word = precision.bits() / 4;
         let words = precision.device_bytes(Spinors::WORDS) / word;
@@ -41,7 +41,7 @@ impl Stage {
         Self { legs: MOST_LEGS, bytes, asynchronous: device.copies_to_local_memory() }
     }
 
-    /// With as many legs as groups of so many work-items have local memory for, beside `taken` bytes of it.
+    /// With as many legs as fit the local memory of a group of `work_items`, in addition to `taken` bytes.
     pub(crate) fn fitted(self, work_items: usize, taken: usize, device: &DeviceInfo) -> Option<Self> {
         let stages = (1..=MOST_LEGS).rev().map(|legs| Self { legs, ..self });
         let fits = |stage: &Self| (taken + stage.bytes_of(work_items)) as u64 <= device.local_memory_bytes;
@@ -59,7 +59,7 @@ impl Stage {
 }
 
 impl DeviceInfo {
-    /// Whether the hardware copies from global to local memory by itself, as NVIDIA's does from compute capability 8.0 on.
+    /// Whether the hardware can copy from global to local memory asynchronously, as NVIDIA's does from compute capability 8.0 on.
     fn copies_to_local_memory(&self) -> bool {
         self.compute_capability().is_some_and(|capability| capability >= 80)
     }

@@ -1,6 +1,7 @@
-//! The tuning of kernels: each parameter declared once, with its name, its values and its meaning ([`Tuning`]). None changes a bit of any result.
-//! Files of the tuner, the command line, the search and the build options follow from these declarations. Each parameter has a default that depends
-//! on the device and on the kernel (`defaults.toml`). Counterparts: `cl/access.clh`, `cl/traversal.clh`, `cl/accelerator.clh`.
+//! The tuning parameters of kernels. Each is declared once, with its name, its values and its meaning ([`Tuning`]); none changes a bit of
+//! any result. Files of the tuner, the command line, the search and the build options follow from these declarations. The default of a
+//! parameter depends on the device and the kernel (`defaults.toml`). Counterparts: `cl/access.clh`, `cl/traversal.clh`,
+//! `cl/accelerator.clh`.
 
 use std::fmt;
 
@@ -15,41 +16,41 @@ use super::link_sharing::LinkSharing;
 use super::neighbours::Neighbours;
 use super::site_order::SiteOrder;
 
-/// A tuning parameter: what is said of it in files and on the command line.
+/// A tuning parameter, as described in files and on the command line.
 #[derive(Clone, Copy, Debug)]
 pub struct Parameter {
     /// Its name in files and on the command line.
     pub name: &'static str,
-    /// Its values, in a word.
+    /// Its values, in brief.
     pub values: &'static str,
-    /// Values that the tuner tries, and verification draws.
+    /// The values that the tuner tries, and that verification chooses from.
     pub tried: &'static [&'static str],
-    /// What it means, in a sentence.
+    /// Its meaning, one sentence.
     pub meaning: &'static str,
     get: fn(&Tuning) -> Option<String>,
     set: fn(&mut Tuning, &str) -> Result<(), String>,
 }
 
 impl Parameter {
-    /// The value that is chosen, as text.
+    /// The current value as text, if it is set.
     pub(crate) fn get(&self, tuning: &Tuning) -> Option<String> {
         (self.get)(tuning)
     }
 
-    /// Chooses a value.
+    /// Sets a value.
     ///
     /// # Errors
-    /// What is wrong with it, and what would be right.
+    /// What is wrong with it, and what is expected.
     pub fn set(&self, tuning: &mut Tuning, value: &str) -> Result<(), String> {
         (self.set)(tuning, value)
     }
 }
 
-/// Declares the parameters: field, type, name, values that are tried, values in a word, meaning.
+/// Declares the parameters: field, type, name, values to try, values in brief, meaning.
 macro_rules! parameters {
     ($($field:ident: $type:ty, $name:literal, [$($tried:literal),+], $values:literal, $meaning:literal;)+) => {
-        /// How fields are laid out, and how kernels are built and launched. `None` leaves a parameter to the next source of choices: what the tuner
-        /// found, then the defaults of the device. No bit of any result depends on any of them.
+        /// The layout of fields, and how kernels are built and launched. `None` leaves a parameter to the next source of values: tuning
+        /// results, then the defaults of the device. No bit of any result depends on any of them.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
         pub struct Tuning {
             $(#[doc = $meaning] pub $field: Option<$type>,)+
@@ -59,7 +60,7 @@ macro_rules! parameters {
             /// Every parameter left open.
             pub const OPEN: Self = Self { $($field: None),+ };
 
-            /// All parameters, in the order in which they are told.
+            /// All parameters, in the order in which they are listed.
             pub const PARAMETERS: &'static [Parameter] = &[
                 $(Parameter {
                     name: $name,
@@ -74,12 +75,12 @@ macro_rules! parameters {
                 },)+
             ];
 
-            /// These choices, and what they leave open as in `other`.
+            /// These parameters; those that are left open are taken from `other`.
             pub fn or(self, other: Self) -> Self {
                 Self { $($field: self.$field.or(other.$field)),+ }
             }
 
-            /// What of it is not the same in `other`.
+            /// Only the parameters that differ from those in `other`.
             pub fn beside(self, other: &Self) -> Self {
                 Self { $($field: self.$field.filter(|_| self.$field != other.$field)),+ }
             }
@@ -89,40 +90,40 @@ macro_rules! parameters {
 
 parameters! {
     accelerator_threads: AcceleratorThreads, "accelerator-threads", ["4", "8", "16", "32", "64"], "N",
-        "Outer sites of a work-group, of kernels that take one component a site.";
-    access: AccessWidth, "access", ["word", "8", "16"], "word|8|16", "Bytes of an access, for which fields are laid out.";
+        "Outer sites in a work-group, for kernels with one component at each site.";
+    access: AccessWidth, "access", ["word", "8", "16"], "word|8|16", "Bytes of an access, which determine the layout of fields.";
     site_order: SiteOrder, "site-order", ["lexicographic", "2.2.2.2", "3.1.4.2"], "lexicographic|X.Y.Z.T",
-        "The order of outer sites in memory: lexicographic, or so many subdomains in x, y, z and t.";
+        "The order of outer sites in memory: lexicographic, or the numbers of subdomains in x, y, z and t.";
     link_loads: LinkLoads, "link-loads", ["cached", "past-l1", "kept", "ahead"], "cached|past-l1|kept|ahead", "How links and blocks are loaded.";
     stores: Stores, "stores", ["cached", "streaming"], "cached|streaming", "How results are stored.";
     grid_stride: GridStride, "grid-stride", ["off", "on", "on:1", "on:2", "on:4", "on:8", "slice"], "off|on|on:N|slice",
-        "Whether work-groups stay and stride over the outer sites: N groups a compute unit, or those of one slice in time.";
+        "Whether launches are grid-stride over outer sites: with N groups on each compute unit, or the groups of one time slice.";
     traversal: Traversal, "traversal", ["memory", "8.8.4.all", "4.4.4.4", "all.4.4.all", "all.2.2.1", "2.3.1.2"], "memory|X.Y.Z.T",
-        "In which order outer sites are visited: that of the memory, or blocks of so many.";
-    mapping: Mapping, "mapping", ["lane-fast", "site-fast"], "lane-fast|site-fast", "Which work-items are neighbours: those of lanes or of sites.";
+        "The order in which outer sites are visited: that of the memory, or blocks of these extents.";
+    mapping: Mapping, "mapping", ["lane-fast", "site-fast"], "lane-fast|site-fast", "Which work-items are neighbours: those of neighbouring lanes, or of neighbouring sites.";
     group_size: GroupSize, "group-size", ["any", "required"], "any|required",
-        "Whether kernels are built for any work-group, or for the size of their launch.";
+        "Whether kernels are built for any work-group size, or for that of their launch.";
     max_registers: u32, "max-registers", ["0", "64", "80", "96", "128"], "N",
-        "Registers of a work-item at most, 0 for as many as the compiler likes, where it can be told (NVIDIA's).";
-    lane_form: LaneForm, "lane-form", ["work-items", "vectors"], "work-items|vectors", "Whether a work-item takes one lane or, on CPUs, all.";
-    accumulators: Accumulators, "accumulators", ["registers", "local-memory"], "registers|local-memory", "Where clover kernels add up the hop.";
-    neighbours: Neighbours, "neighbours", ["registers", "local-memory"], "registers|local-memory", "Where hops hold neighbours' spinors.";
+        "Maximum registers of a work-item, for compilers that accept it (NVIDIA's); 0: the compiler decides.";
+    lane_form: LaneForm, "lane-form", ["work-items", "vectors"], "work-items|vectors", "Whether a work-item computes one lane or, on CPUs, all of them.";
+    accumulators: Accumulators, "accumulators", ["registers", "local-memory"], "registers|local-memory", "Where clover kernels accumulate the hop.";
+    neighbours: Neighbours, "neighbours", ["registers", "local-memory"], "registers|local-memory", "Where hops store neighbours' spinors.";
     link_sharing: LinkSharing, "link-sharing", ["each", "shared"], "each|shared",
-        "Whether work-items of a group that have the same site share its links in local memory.";
+        "Whether work-items of a group with the same site share its links in local memory.";
     rhs_per_work_item: Count, "rhs-per-work-item", ["1", "2", "3", "4"], "N",
-        "Components that a work-item takes: this number, or the first of 4, 2 and 3 below it, that divides them.";
+        "Components that a work-item computes: this number, or the first of 4, 2 and 3 below it that divides their number.";
     rhs_per_group: Count, "rhs-per-group", ["1", "2", "4", "8"], "N",
-        "Work-items side by side over the components of a site, where there are several.";
+        "Adjacent work-items over the components of a site, if there are several.";
     work_items: Count, "work-items", ["64", "128", "256", "512"], "N",
-        "Work-items of a group over components; what lanes and components leave of them are outer sites.";
-    rhs_per_launch: Count, "rhs-per-launch", ["4"], "N", "Components of a launch of the hop; the others follow in launches of their own.";
+        "Work-items of a group in launches over components; divided by lanes and components, they give its outer sites.";
+    rhs_per_launch: Count, "rhs-per-launch", ["4"], "N", "Components of a launch of the hop; further launches compute the others.";
 }
 
 impl Tuning {
-    /// The parameter of that name.
+    /// The parameter with this name.
     ///
     /// # Errors
-    /// The names there are.
+    /// The names of all parameters.
     pub fn parameter(name: &str) -> Result<&'static Parameter, String> {
         Self::PARAMETERS.iter().find(|parameter| parameter.name == name).ok_or_else(|| {
             let names: Vec<&str> = Self::PARAMETERS.iter().map(|parameter| parameter.name).collect();
@@ -130,13 +131,13 @@ impl Tuning {
         })
     }
 
-    /// What is chosen: names and values.
+    /// The parameters that are set: names and values.
     pub fn chosen(&self) -> impl Iterator<Item = (&'static str, String)> {
         let chosen: Vec<_> = Self::PARAMETERS.iter().filter_map(|p| Some((p.name, p.get(self)?))).collect();
         chosen.into_iter()
     }
 
-    /// The number of components that a work-item takes of `parts`.
+    /// The number of components that a work-item computes, of `parts` components.
     pub fn rhs_per_work_item_of(&self, parts: usize) -> usize {
         let most = self.rhs_per_work_item.map_or(1, Count::get);
         let numbers = [most, 4, 2, 3].into_iter().filter(|&number| number <= most);
@@ -145,7 +146,7 @@ impl Tuning {
 }
 
 impl fmt::Display for Tuning {
-    /// `accelerator-threads 8, stores streaming`; `default` where nothing is chosen.
+    /// `accelerator-threads 8, stores streaming`; `default` if nothing is set.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let chosen: Vec<String> = self.chosen().map(|(name, value)| format!("{name} {value}")).collect();
         f.write_str(if chosen.is_empty() { "default".to_owned() } else { chosen.join(", ") }.as_str())
@@ -153,7 +154,7 @@ impl fmt::Display for Tuning {
 }
 
 impl Serialize for Tuning {
-    /// A map of what is chosen; numbers as numbers.
+    /// A map of the parameters that are set. Numbers are written as numbers.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         for (name, value) in self.chosen() {
@@ -168,7 +169,7 @@ impl Serialize for Tuning {
 
 impl<'de> Deserialize<'de> for Tuning {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        /// A value as a file has it.
+        /// A value in a file.
         #[derive(serde::Deserialize)]
         #[serde(untagged)]
         enum Value {
@@ -201,7 +202,7 @@ impl<'de> Deserialize<'de> for Tuning {
     }
 }
 
-/// Files have these types as the text that [`fmt::Display`] writes.
+/// In files, these types have the text that [`fmt::Display`] writes.
 macro_rules! as_text {
     ($($name:ty),+) => {$(
         impl From<$name> for String {

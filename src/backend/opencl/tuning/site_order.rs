@@ -1,5 +1,5 @@
-//! In which order outer sites lie in device memory. Fields on the host are in lexicographic order; they are permuted, exactly, on their way to
-//! and from a device, and so are the tables that name outer sites. Counterparts: `reference/src/layout/traversal.rs`, `cl/traversal.clh`.
+//! The order of outer sites in device memory. Fields on the host are in lexicographic order. They are permuted exactly on their way to and
+//! from a device, as are tables that name outer sites. Counterparts: `reference/src/layout/traversal.rs`, `cl/traversal.clh`.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -15,7 +15,7 @@ use super::access::AccessWidth;
 /// The layout of fields in device memory.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Layout {
-    /// Bytes of an access, which words that lie together fill.
+    /// The size of an access, which contiguous words fill.
     pub access: AccessWidth,
     /// The order of outer sites.
     pub site_order: SiteOrder,
@@ -28,15 +28,16 @@ pub enum SiteOrder {
     /// x fastest, then y, z, t: the order of the host.
     #[default]
     Lexicographic,
-    /// The lattice of outer sites is cut into so many subdomains in x, y, z and t; the sites of one lie together. Lexicographic inside and among
-    /// them. Numbers that do not divide the extents (of one parity: half as many in x) are made smaller until they do.
+    /// The lattice of outer sites is divided into subdomains; the sites of each are contiguous. The parameters are the numbers of
+    /// subdomains in x, y, z and t. The order inside and among subdomains is lexicographic. Numbers that do not divide the extents (on one
+    /// parity half as many in x) are reduced until they do.
     Subdomains([usize; DIMENSIONS]),
-    /// Of a part of a lattice the outer sites whose neighbours all are in the part come first, then the others, both in lexicographic order; of a whole
-    /// lattice [`Self::Lexicographic`]. Kernels on parts begin with the first ones while neighbours travel.
+    /// In a local volume, the outer sites whose neighbours are all in it come first, then the others, both in lexicographic order. Kernels
+    /// begin with the first ones during the exchange. On a whole lattice as [`Self::Lexicographic`].
     InteriorFirst,
 }
 
-/// The order of the outer sites of a field, where it is not the host's.
+/// The order of the outer sites of a field, if it is not the host's.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum OsiteOrder {
     Blocks(BlockOrder),
@@ -72,7 +73,7 @@ impl OsiteOrder {
     }
 }
 
-/// Whether all neighbours of an outer site are in the part.
+/// Whether all neighbours of an outer site are in the local volume.
 fn is_interior(lattice: &Lattice, outer: [usize; DIMENSIONS], osite: usize) -> bool {
     let mut rest = osite;
     (0..DIMENSIONS).all(|d| {
@@ -83,14 +84,14 @@ fn is_interior(lattice: &Lattice, outer: [usize; DIMENSIONS], osite: usize) -> b
 }
 
 impl SiteOrder {
-    /// The order of fields on `sites` by blocks, which takes no time; `None` where it is another one.
+    /// The order of fields on `sites` as blocks, which takes no time to compute; `None` if it is of another kind.
     pub(crate) fn blocks(self, lattice: &Lattice, sites: Sites) -> Option<BlockOrder> {
         let Self::Subdomains(numbers) = self else { return None };
         let order = BlockOrder::of_numbers(lattice.outer_extents(sites), numbers);
         (!order.is_lexicographic()).then_some(order)
     }
 
-    /// The order of fields on `sites`; `None` where it is the host's.
+    /// The order of fields on `sites`; `None` if it is the host's.
     pub(crate) fn on(self, lattice: &Lattice, sites: Sites) -> Option<OsiteOrder> {
         match self {
             Self::Subdomains(_) => self.blocks(lattice, sites).map(OsiteOrder::Blocks),
@@ -108,12 +109,12 @@ impl SiteOrder {
         }
     }
 
-    /// The order for which kernels were tuned that suits this one.
+    /// The order with which kernels were tuned that corresponds to this one.
     pub(crate) fn as_tuned(self) -> Self {
         if self == Self::InteriorFirst { Self::Lexicographic } else { self }
     }
 
-    /// Whether outer sites lie as on the host.
+    /// Whether outer sites are in the host's order.
     pub(crate) fn is_of_host(self, lattice: &Lattice, sites: Sites) -> bool {
         match self {
             Self::InteriorFirst => !lattice.extents().is_part(),
@@ -121,7 +122,7 @@ impl SiteOrder {
         }
     }
 
-    /// Outer sites at the start whose neighbours all are in the part of the lattice; `None` where they do not come first.
+    /// The number of outer sites at the start whose neighbours are all in the local volume; `None` if these do not come first.
     pub(crate) fn interior(self, lattice: &Lattice, sites: Sites) -> Option<usize> {
         let inside =
             |(d, extent): (usize, usize)| if lattice.extents().is_cut(d) { extent.saturating_sub(2) } else { extent };
@@ -129,7 +130,7 @@ impl SiteOrder {
             .then(|| lattice.outer_extents(sites).into_iter().enumerate().map(inside).product())
     }
 
-    /// A table of outer sites of fields on `sites`, as they are numbered on the device; what it is about, and its order, stays.
+    /// A table of outer sites of fields on `sites`, with the device's numbers. The order of its entries does not change.
     pub(crate) fn renumbered(self, lattice: &Lattice, sites: Sites, mut osites: Vec<u32>) -> Vec<u32> {
         if let Some(order) = self.on(lattice, sites) {
             osites.iter_mut().for_each(|osite| *osite = order.place_of(*osite as usize) as u32);
@@ -145,14 +146,14 @@ impl SiteOrder {
         }
     }
 
-    /// The table of a stencil's neighbours: rows in the order of its sites, and the neighbours by their numbers, both on the device.
+    /// The table of a stencil's neighbours. Rows and neighbours both have the device's order.
     pub(crate) fn neighbours(self, stencil: &Stencil) -> Cow<'_, [u32]> {
         let (lattice, sites) = (stencil.lattice(), stencil.sites());
         let (Some(rows), Some(targets)) = (self.on(lattice, sites), self.on(lattice, sites.neighbours())) else {
             // Neighbours have the same outer lattice.
             return Cow::Borrowed(stencil.neighbours());
         };
-        // What lies behind the field's own sites stays where it is.
+        // Entries after the field's own sites keep their places.
         let all = stencil.neighbours().len() / LEGS;
         let own = (0..stencil.osites()).map(|osite| targets.place_of(osite) as u32);
         let places: Vec<u32> = own.chain(stencil.osites() as u32..all as u32).collect();
@@ -163,7 +164,7 @@ impl SiteOrder {
     }
 }
 
-/// A field's numbers from the order of the host to that of the device.
+/// Converts the numbers of a field from the host's order to the device's.
 pub(crate) fn to_device<T: Pod + Send + Sync>(order: Option<OsiteOrder>, numbers: &[T]) -> Cow<'_, [T]> {
     match order {
         None => Cow::Borrowed(numbers),
@@ -171,14 +172,14 @@ pub(crate) fn to_device<T: Pod + Send + Sync>(order: Option<OsiteOrder>, numbers
     }
 }
 
-/// From the order of the device to that of the host, in place.
+/// Converts numbers from the device's order to the host's, in place.
 pub(crate) fn to_host<T: Pod + Send + Sync>(order: Option<OsiteOrder>, numbers: &mut [T]) {
     if let Some(order) = order {
         numbers.copy_from_slice(&permuted(numbers, order.osites(), |osite| order.place_of(osite)));
     }
 }
 
-/// `osites` objects, the one at each place from where `from` says.
+/// Permutes `osites` objects. `from` gives the source of each place.
 fn permuted<T: Pod + Send + Sync>(numbers: &[T], osites: usize, from: impl Fn(usize) -> usize + Sync) -> Vec<T> {
     let an_osite = numbers.len() / osites;
     let mut out = vec![T::zeroed(); numbers.len()];

@@ -1,4 +1,4 @@
-//! Records launches, fuses them, and makes a graph of them.
+//! Records launches, fuses them, and builds a graph.
 
 use lanefield_reference::field::FieldShape;
 
@@ -21,7 +21,7 @@ impl<B: Memory + ?Sized> Default for GraphBuilder<'_, B> {
 }
 
 impl<'t, B: Launch> GraphBuilder<'t, B> {
-    /// Nothing recorded.
+    /// An empty recording.
     pub fn new() -> Self {
         Self::default()
     }
@@ -41,24 +41,24 @@ impl<'t, B: Launch> GraphBuilder<'t, B> {
         self.declare(shape, Lifetime::Graph, None)
     }
 
-    /// A field that is handed in, and can be taken out.
+    /// A field that is passed in, and can be taken out again.
     pub fn persistent(&mut self, field: AnyField<B::Storage>) -> Slot {
         self.declare(*field.shape(), Lifetime::Persistent, Some(field))
     }
 
-    /// A scalar that may change from run to run, and its value in the first.
+    /// A scalar that may change from run to run, with its value for the first run.
     pub fn scalar(&mut self, value: f64) -> GraphScalar {
         self.scalars.push(value);
         GraphScalar(self.scalars.len() - 1)
     }
 
-    /// Records a launch, which reads what those before it wrote.
+    /// Records a launch. It sees the results of the launches before it.
     pub fn launch(&mut self, launch: GraphLaunch<'t, B>) {
         self.launches.push(launch);
     }
 
-    /// Puts one launch in the place of two wherever one of these fusions does the same: the field between them lives within a run and nobody else uses it, and
-    /// nothing comes between them that they depend on. How many there were. The bits stay.
+    /// Replaces two launches by one, wherever one of these fusions applies: the field between the two launches lives within a run, nothing else uses
+    /// it, and no launch between them depends on either. Returns the number of replacements. Bits do not change.
     pub fn fuse(&mut self, fusions: &[&Fusion]) -> usize {
         let mut fused = 0;
         while let Some((first, second, fusion)) = self.next_fusion(fusions) {
@@ -70,7 +70,7 @@ impl<'t, B: Launch> GraphBuilder<'t, B> {
         fused
     }
 
-    /// Two launches that one does: their numbers, and how.
+    /// Two launches that can be fused: their numbers, and the fusion.
     fn next_fusion<'f>(&self, fusions: &[&'f Fusion]) -> Option<(usize, usize, &'f Fusion)> {
         for (second, launch) in self.launches.iter().enumerate() {
             for &fusion in fusions.iter().filter(|fusion| fusion.second == launch.kernel) {
@@ -109,10 +109,10 @@ impl<'t, B: Launch> GraphBuilder<'t, B> {
         uses == 2 && is_private && stays && !clash(before, after) && same_stencil
     }
 
-    /// The graph, to run on `queues` queues (0 counts as 1). Allocates its fields, and compares every launch with the specification of its kernel.
+    /// Builds a graph for `queues` queues (0 counts as 1). Allocates its fields, and checks every launch against the specification of its kernel.
     ///
     /// # Errors
-    /// [`GraphError`](super::GraphError); [`BackendError::Argument`]; what the backend reports.
+    /// [`GraphError`](super::GraphError), [`BackendError::Argument`], and errors of the backend.
     pub fn build(self, backend: &B, queues: usize) -> Result<Graph<'t, B>, BackendError> {
         let Self { slots, scalars, launches } = self;
         check(&slots, scalars.len(), &launches)?;

@@ -1,4 +1,4 @@
-//! Launches of a graph: arguments by name, with slots in place of fields; and two launches as one.
+//! Launches of a graph: arguments by name, with slots instead of fields. Also the fusion of two launches.
 
 use num_complex::Complex;
 
@@ -13,29 +13,28 @@ pub struct Slot(pub(super) usize);
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct GraphScalar(pub(super) usize);
 
-/// Why launches make no graph. Messages are fragments.
+/// An error of a graph. Messages are fragments.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the messages name the fields")]
 pub enum GraphError {
-    /// A field that lives within a run, and is read before all of it was written.
+    /// A field that lives within a run is read before it has been written completely.
     #[error(
-        "launch {launch}, {kernel}, reads {field}, which lives within a run, before any launch writes all of it: write it first, or let it live as long as the graph"
+        "launch {launch}, {kernel}, reads {field}, which lives within a run, before any launch writes all of it: write it first, or \
+         declare it with the lifetime of the graph"
     )]
     NotWritten { launch: usize, kernel: &'static str, field: &'static str },
-    /// A field that is two arguments of a launch that writes to it.
-    #[error(
-        "launch {launch}, {kernel}, writes to {field} and takes it as another argument: give it a field of its own"
-    )]
+    /// A field is passed as two arguments of a launch that writes to it.
+    #[error("launch {launch}, {kernel}, writes to {field} and has it as another argument: use different fields")]
     Aliased { launch: usize, kernel: &'static str, field: &'static str },
-    /// A slot of another graph, or one whose field was taken out.
+    /// The slot belongs to another graph, or its field was taken out.
     #[error("there is no field {slot} in this graph, which has {slots}")]
     NoField { slot: usize, slots: usize },
-    /// A scalar of another graph.
+    /// The scalar belongs to another graph.
     #[error("there is no scalar {scalar} in this graph, which has {scalars}")]
     NoScalar { scalar: usize, scalars: usize },
-    /// A field that cannot replace another.
-    #[error("field {slot} of the graph is {expected}, and {given} was handed in")]
+    /// The field has another shape than the one that it should replace.
+    #[error("field {slot} of the graph is {expected}, but {given} was passed")]
     OtherShape { slot: usize, expected: String, given: String },
 }
 
@@ -45,7 +44,7 @@ impl From<GraphError> for BackendError {
     }
 }
 
-/// An argument of a launch of a graph.
+/// The value of an argument of a launch in a graph.
 #[derive(Clone, Debug)]
 pub enum GraphValue<'t> {
     Read(usize),
@@ -64,31 +63,31 @@ of_numbers!(GraphValue);
 /// A field that is written: the name of the argument, its slot, and the field.
 type WrittenOutput<S> = (&'static str, usize, Option<AnyField<S>>);
 
-/// A launch of a graph: as [`Arguments`](crate::backend::specification::Arguments), with slots in place of fields.
+/// A launch of a graph. It is like [`Arguments`](crate::backend::specification::Arguments), with slots instead of fields.
 pub type GraphLaunch<'t, B> = ArgumentList<'t, B, GraphValue<'t>>;
 
 impl<'t, B: Memory + ?Sized> GraphLaunch<'t, B> {
-    /// A field that is read.
+    /// Adds a field that is read.
     pub fn read(self, name: &'static str, slot: Slot) -> Self {
         self.value(name, GraphValue::Read(slot.0))
     }
 
-    /// A field that is written, or read and written.
+    /// Adds a field that is written, or read and written.
     pub fn write(self, name: &'static str, slot: Slot) -> Self {
         self.value(name, GraphValue::Write(slot.0))
     }
 
-    /// Fields that are read.
+    /// Adds a list of fields that are read.
     pub fn reads(self, name: &'static str, slots: &[Slot]) -> Self {
         self.value(name, GraphValue::Reads(slots.iter().map(|slot| slot.0).collect()))
     }
 
-    /// A scalar that may change from run to run.
+    /// Adds a scalar that may change from run to run.
     pub fn varying(self, name: &'static str, scalar: GraphScalar) -> Self {
         self.value(name, GraphValue::Varying(scalar.0))
     }
 
-    /// The field of that name, if it is one.
+    /// The slot of the argument with this name, if it is a field.
     pub(super) fn slot_of(&self, name: &str) -> Option<usize> {
         self.values.iter().find_map(|(known, given)| match given {
             GraphValue::Read(slot) | GraphValue::Write(slot) if *known == name => Some(*slot),
@@ -96,7 +95,7 @@ impl<'t, B: Memory + ?Sized> GraphLaunch<'t, B> {
         })
     }
 
-    /// This launch, and another after it, as one.
+    /// The fusion of this launch with a later one.
     pub(super) fn then(self, second: Self, fusion: &Fusion) -> Self {
         let legs = if self.stencil.is_some() { self.legs } else { second.legs };
         let mut values: Vec<_> = self.values.into_iter().filter(|(name, _)| *name != fusion.written).collect();
@@ -125,7 +124,7 @@ impl<'t, B: Memory + ?Sized> GraphLaunch<'t, B> {
         })
     }
 
-    /// Its arguments that change, and the numbers of their scalars.
+    /// The arguments that change from run to run, and the numbers of their scalars.
     pub(super) fn varying_scalars(&self) -> impl Iterator<Item = (&'static str, usize)> {
         self.values.iter().filter_map(|(name, given)| match given {
             GraphValue::Varying(scalar) => Some((*name, *scalar)),
@@ -133,7 +132,7 @@ impl<'t, B: Memory + ?Sized> GraphLaunch<'t, B> {
         })
     }
 
-    /// The same with other numbers of fields.
+    /// The same launch with other numbers of fields.
     pub(super) fn renumbered(mut self, number: impl Fn(usize) -> usize) -> Self {
         for (_, given) in &mut self.values {
             match given {
@@ -145,7 +144,7 @@ impl<'t, B: Memory + ?Sized> GraphLaunch<'t, B> {
         self
     }
 
-    /// Does `work` with the call on these fields, with these values of the graph's scalars.
+    /// Calls `work` with the call on these fields, with these values of the graph's scalars.
     pub(super) fn with_call(
         &self,
         fields: &mut [Option<AnyField<B::Storage>>],
@@ -203,18 +202,18 @@ impl<'t, B: Memory + ?Sized> GraphLaunch<'t, B> {
     }
 }
 
-/// A kernel that does what two do one after the other, without the field that the first writes and the second reads at the same site.
+/// A kernel that computes two others in sequence. It does not store the field that the first writes and the second reads at the same site.
 pub struct Fusion {
-    /// The first.
+    /// The first kernel.
     pub first: &'static Kernel,
-    /// What it writes.
+    /// The argument that it writes.
     pub written: &'static str,
-    /// The second.
+    /// The second kernel.
     pub second: &'static Kernel,
-    /// As what it reads that.
+    /// The argument as which it reads that field.
     pub read: &'static str,
-    /// The kernel that does both. It has the arguments of the first by their names.
+    /// The kernel that computes both. The arguments of the first keep their names.
     pub kernel: &'static Kernel,
-    /// The arguments of the second, and what the kernel calls them.
+    /// The arguments of the second, and their names in the fused kernel.
     pub renamed: Vec<(&'static str, &'static str)>,
 }

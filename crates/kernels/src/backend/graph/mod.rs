@@ -1,10 +1,10 @@
-//! A graph of launches: declared once, run many times. Which launch must wait for which follows from what each reads and writes, by the roles of its
-//! specification; those that need not wait for each other may run side by side, on several queues of a backend that has them. The bits are those of the
-//! launches one after the other.
+//! A graph of launches: declared once, run many times. The roles of arguments say what each launch reads and writes, and this determines which
+//! launches must wait for which. The others may run concurrently, on several queues if the backend has them. The bits are those of the launches in
+//! sequence.
 //!
-//! A graph makes its launches through a [`LaunchSequence`](super::LaunchSequence) of the backend, as iterations of conjugate gradients do. The first run makes
-//! the launches. Each later one repeats what the backend kept of them, without a check, a look-up or an allocation. Scalars that were declared
-//! ([`GraphBuilder::scalar`]) and persistent fields may change between runs:
+//! A graph launches through a [`LaunchSequence`](super::LaunchSequence) of the backend, like the iterations of conjugate gradients. The first run
+//! launches each kernel. Later runs repeat what the backend kept of these launches, without checks, look-ups or allocations. Scalars that were
+//! declared with [`GraphBuilder::scalar`], and persistent fields, may change between runs:
 //!
 //! ```
 //! # use lanefield_kernels::backend::{AnyField, BackendError, Cpu, graph::{GraphBuilder, GraphLaunch}};
@@ -31,13 +31,14 @@
 //! # }
 //! ```
 //!
-//! A graph holds its fields. [`Lifetime`] says how long each of them lives; those that live within a run share memory where no two of them are alive at
-//! once. Two neighbouring launches become one where there is a kernel that does both, and the field between them is nobody else's ([`GraphBuilder::fuse`]).
+//! A graph owns its fields, and [`Lifetime`] says how long each of them lives. Fields that live within a run share memory if they are never alive at
+//! the same time. Two neighbouring launches are fused if there is a kernel for both and nothing else uses the field between them
+//! ([`GraphBuilder::fuse`]).
 //!
 //! | file | subject |
 //! |---|---|
-//! | `launch.rs` | launches with slots in place of fields |
-//! | `plan.rs` | shared memory, edges, queues |
+//! | `launch.rs` | launches with slots instead of fields |
+//! | `plan.rs` | shared memory, dependencies, queues |
 //! | `builder.rs` | recording and fusing launches |
 //! | `run.rs` | running a graph, its fields and scalars |
 

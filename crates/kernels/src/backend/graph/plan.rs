@@ -1,29 +1,30 @@
-//! The plan of a graph: which fields share memory, which launches wait for which, and on which queue each runs.
+//! The plan of a graph: which fields share memory, which launches wait for which, and on which queue each launch runs.
 
 use lanefield_reference::field::FieldShape;
 
 use super::launch::{GraphError, GraphLaunch};
 use crate::backend::{AnyField, Memory, Step};
 
-/// How long a field of a graph lives.
+/// The lifetime of a field of a graph.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Lifetime {
-    /// Within a run, from the launch that writes it first to the last that reads it. Its memory is used again by others.
+    /// Within a run: from the first launch that writes it to the last that reads it. Other fields reuse its memory.
     Scope,
-    /// As long as the graph: what it holds stays from run to run. It begins with zeros.
+    /// As long as the graph: it keeps its contents from run to run. It starts as zeros.
     Graph,
-    /// Longer: a field that was handed in, and can be taken out.
+    /// Longer than the graph: the field was passed in, and can be taken out.
     Persistent,
 }
 
-/// A field as it was declared.
+/// A declared field.
 pub(super) struct Declared<S> {
     pub shape: FieldShape,
     pub lifetime: Lifetime,
     pub field: Option<AnyField<S>>,
 }
 
-/// Every slot and scalar is one of the graph; no field is written and another argument too; what lives within a run is written before it is read.
+/// Checks that every slot and scalar belongs to the graph, that no field that is written is a second argument, and that fields that live within a
+/// run are written before they are read.
 pub(super) fn check<S, B: Memory<Storage = S> + ?Sized>(
     slots: &[Declared<S>],
     scalars: usize,
@@ -54,8 +55,8 @@ pub(super) fn check<S, B: Memory<Storage = S> + ?Sized>(
     Ok(())
 }
 
-/// Where each slot has its memory: those that live within a run take that of one of the same shape that is no longer read, the one that has
-/// waited longest, so that few launches must wait for it.
+/// Assigns memory to each slot. A field that lives within a run reuses the memory of a field of the same shape that is no longer read. It is the one
+/// that has been free for longest, so that few launches must wait for it.
 pub(super) fn share<S, B: Memory<Storage = S> + ?Sized>(
     slots: &[Declared<S>],
     launches: &[GraphLaunch<'_, B>],
@@ -96,7 +97,7 @@ pub(super) fn share<S, B: Memory<Storage = S> + ?Sized>(
     homes
 }
 
-/// For each launch, those that it must wait for: who wrote what it reads, and who read or wrote what it writes.
+/// For each launch, the launches that it must wait for: those that wrote what it reads, and those that read or wrote what it writes.
 pub(super) fn edges<B: Memory + ?Sized>(launches: &[GraphLaunch<'_, B>], places: usize) -> Vec<Vec<usize>> {
     let mut writer: Vec<Option<usize>> = vec![None; places];
     let mut readers: Vec<Vec<usize>> = vec![Vec::new(); places];
@@ -122,7 +123,8 @@ pub(super) fn edges<B: Memory + ?Sized>(launches: &[GraphLaunch<'_, B>], places:
     edges
 }
 
-/// Queues of launches that wait for others: behind the last of these that nobody follows yet, else the queue with the fewest launches.
+/// Assigns queues. A launch goes to the queue of the last launch that it waits for and that nothing follows yet, else to the queue with the fewest
+/// launches.
 pub(super) fn schedule(edges: &[Vec<usize>], queues: usize) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::with_capacity(edges.len());
     let mut last: Vec<Option<usize>> = vec![None; queues];

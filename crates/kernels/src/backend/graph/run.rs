@@ -1,4 +1,4 @@
-//! A graph that runs.
+//! Running a graph.
 
 use lanefield_reference::field::FieldShape;
 
@@ -11,11 +11,11 @@ pub(super) struct Node<'t, B: Memory + ?Sized> {
     pub step: Step,
 }
 
-/// Launches that were recorded, and their fields.
+/// Recorded launches and their fields.
 pub struct Graph<'t, B: Launch> {
     pub(super) nodes: Vec<Node<'t, B>>,
     pub(super) fields: Vec<Option<AnyField<B::Storage>>>,
-    /// Where each slot has its memory.
+    /// For each slot, the number of its memory.
     pub(super) homes: Vec<Option<usize>>,
     pub(super) declared: Vec<(FieldShape, Lifetime)>,
     pub(super) scalars: Vec<f64>,
@@ -26,7 +26,7 @@ pub struct Graph<'t, B: Launch> {
 }
 
 impl<B: Launch> Graph<'_, B> {
-    /// Runs all launches. Work may be queued; what is asked of the backend afterwards finds it done.
+    /// Runs all launches. Work may be queued: later calls of the backend see its results.
     ///
     /// # Errors
     /// [`GraphError::NoField`] for a field that was taken out; errors of the backend.
@@ -44,7 +44,7 @@ impl<B: Launch> Graph<'_, B> {
         self.sequence.end(backend)
     }
 
-    /// Tells the sequence which fields are others than in the run before.
+    /// Passes the fields that were replaced since the last run to the sequence.
     fn hand_over_fields(&mut self) -> Result<(), BackendError> {
         while let Some(&home) = self.changed.last() {
             for (number, Node { launch, .. }) in self.nodes.iter().enumerate() {
@@ -58,10 +58,10 @@ impl<B: Launch> Graph<'_, B> {
         Ok(())
     }
 
-    /// Sets a scalar for the runs that come.
+    /// Sets a scalar for later runs.
     ///
     /// # Errors
-    /// [`GraphError::NoScalar`] for one of another graph.
+    /// [`GraphError::NoScalar`] if the scalar belongs to another graph.
     pub fn set(&mut self, scalar: GraphScalar, value: f64) -> Result<(), GraphError> {
         let scalars = self.scalars.len();
         *self.scalars.get_mut(scalar.0).ok_or(GraphError::NoScalar { scalar: scalar.0, scalars })? = value;
@@ -69,27 +69,27 @@ impl<B: Launch> Graph<'_, B> {
         Ok(())
     }
 
-    /// Runs so far in which the backend repeated the launches that it had kept.
+    /// The number of runs in which the backend repeated launches that it had kept.
     pub fn repetitions(&self) -> usize {
         self.repetitions
     }
 
-    /// Launches of a run.
+    /// The number of launches of a run.
     pub fn launches(&self) -> usize {
         self.nodes.len()
     }
 
-    /// Fields that have memory: fewer than were declared where those that live within a run share it.
+    /// The number of fields with memory of their own: fewer than were declared if some share it.
     pub fn places(&self) -> usize {
         self.fields.len()
     }
 
-    /// Pairs of launches on different queues of which one waits for the other.
+    /// The number of pairs of launches on different queues of which one waits for the other.
     pub fn waits(&self) -> usize {
         self.nodes.iter().map(|node| node.step.after.len()).sum()
     }
 
-    /// Queues on which anything runs.
+    /// The number of queues that are used.
     pub fn queues_used(&self) -> usize {
         self.nodes.iter().map(|node| node.step.queue + 1).max().unwrap_or(0)
     }
@@ -105,13 +105,13 @@ impl<B: Launch> Graph<'_, B> {
     /// A field that lives as long as the graph, or longer.
     ///
     /// # Errors
-    /// [`GraphError::NoField`] for one that lives within a run, or was taken out.
+    /// [`GraphError::NoField`] if the field lives within a run, or was taken out.
     pub fn field(&self, slot: Slot) -> Result<&AnyField<B::Storage>, GraphError> {
         let field = self.fields[self.home(slot)?].as_ref();
         field.ok_or(GraphError::NoField { slot: slot.0, slots: self.homes.len() })
     }
 
-    /// Takes a field out. The graph runs again when another was put in its place.
+    /// Takes a field out. The graph can run again when another one was put in its place.
     pub fn take(&mut self, slot: Slot) -> Result<AnyField<B::Storage>, GraphError> {
         let (home, slots) = (self.home(slot)?, self.homes.len());
         let field = self.fields[home].take().ok_or(GraphError::NoField { slot: slot.0, slots })?;
@@ -119,10 +119,10 @@ impl<B: Launch> Graph<'_, B> {
         Ok(field)
     }
 
-    /// Puts a field in the place of one of the same shape; the one that was there, if it was not taken out.
+    /// Replaces a field by one of the same shape. Returns the old one, unless it was taken out before.
     ///
     /// # Errors
-    /// [`GraphError::OtherShape`]; [`GraphError::NoField`] for one that lives within a run.
+    /// [`GraphError::OtherShape`], and [`GraphError::NoField`] if the field lives within a run.
     pub fn put(&mut self, slot: Slot, field: AnyField<B::Storage>) -> Result<Option<AnyField<B::Storage>>, GraphError> {
         let home = self.home(slot)?;
         let (shape, _) = &self.declared[slot.0];

@@ -1,5 +1,4 @@
-//! The arguments of a call, by name and role. They are held against the specification before anything is launched, so that no two buffers can be
-//! taken for each other.
+//! The arguments of a call, by name and role. They are checked against the specification before the launch, so that no two buffers can be confused.
 
 use lanefield_reference::field::{FieldShape, Object, SiteObject};
 use lanefield_reference::kernels::Vectors;
@@ -15,10 +14,10 @@ use crate::backend::error::BackendError;
 use crate::backend::memory::{FieldOn, Memory};
 use crate::backend::table::{MatrixFacts, Table, TableFacts};
 
-/// Arguments by name, to be completed to a [`Call`].
+/// Arguments by name, which are completed to a [`Call`].
 pub type Arguments<'a, B> = ArgumentList<'a, B, ArgumentValue<'a, <B as Memory>::Storage>>;
 
-/// Arguments by name, whose values are `V`: fields ([`Arguments`]), or what stands for them in a graph
+/// Arguments by name, with values of type `V`: fields ([`Arguments`]), or their slots in a graph
 /// ([`GraphLaunch`](crate::backend::graph::GraphLaunch)).
 pub struct ArgumentList<'a, B: Memory + ?Sized, V> {
     pub(in crate::backend) kernel: &'static Kernel,
@@ -31,20 +30,20 @@ pub struct ArgumentList<'a, B: Memory + ?Sized, V> {
 }
 
 impl<'a, B: Memory + ?Sized, V> ArgumentList<'a, B, V> {
-    /// None yet.
+    /// No arguments.
     pub fn new(kernel: &'static Kernel) -> Self {
         let (stencil, matrix, rhs_parts) = (None, None, None);
         let (legs, direction) = (LegOrder::DEFAULT, Direction::T);
         Self { kernel, values: Vec::with_capacity(8), stencil, matrix, legs, rhs_parts, direction }
     }
 
-    /// Any value.
+    /// Adds any value.
     pub fn value(mut self, name: &'static str, value: V) -> Self {
         self.values.push((name, value));
         self
     }
 
-    /// A scalar.
+    /// Adds a scalar.
     pub fn scalar(self, name: &'static str, value: f64) -> Self
     where
         V: From<f64>,
@@ -52,7 +51,7 @@ impl<'a, B: Memory + ?Sized, V> ArgumentList<'a, B, V> {
         self.value(name, value.into())
     }
 
-    /// A complex scalar.
+    /// Adds a complex scalar.
     pub fn complex(self, name: &'static str, value: Complex<f64>) -> Self
     where
         V: From<Complex<f64>>,
@@ -60,7 +59,7 @@ impl<'a, B: Memory + ?Sized, V> ArgumentList<'a, B, V> {
         self.value(name, value.into())
     }
 
-    /// A scalar for each right-hand side.
+    /// Adds a scalar for each right-hand side.
     pub fn scalars(self, name: &'static str, values: &'a [f64]) -> Self
     where
         V: From<&'a [f64]>,
@@ -68,7 +67,7 @@ impl<'a, B: Memory + ?Sized, V> ArgumentList<'a, B, V> {
         self.value(name, values.into())
     }
 
-    /// Numbers of right-hand sides.
+    /// Adds a list of right-hand side numbers.
     pub fn indices(self, name: &'static str, values: &'a [usize]) -> Self
     where
         V: From<&'a [usize]>,
@@ -76,49 +75,49 @@ impl<'a, B: Memory + ?Sized, V> ArgumentList<'a, B, V> {
         self.value(name, values.into())
     }
 
-    /// The stencil onto the target.
+    /// Sets the stencil of the target's sites.
     pub fn stencil(self, stencil: &'a B::Table) -> Self {
         Self { stencil: Some(stencil), ..self }
     }
 
-    /// The matrix along s.
+    /// Sets the matrix along s.
     pub fn matrix(self, matrix: &'a B::Table) -> Self {
         Self { matrix: Some(matrix), ..self }
     }
 
-    /// The order of the legs.
+    /// Sets the leg order.
     pub fn legs(self, legs: LegOrder) -> Self {
         Self { legs, ..self }
     }
 
-    /// Components of a right-hand side.
+    /// Sets the number of components of a right-hand side.
     pub fn rhs_parts(self, rhs_parts: usize) -> Self {
         Self { rhs_parts: Some(rhs_parts), ..self }
     }
 
-    /// Across which slices something is done.
+    /// Sets the direction of slices: those across it.
     pub fn direction(self, direction: Direction) -> Self {
         Self { direction, ..self }
     }
 }
 
 impl<'a, B: Memory + ?Sized> ArgumentList<'a, B, ArgumentValue<'a, B::Storage>> {
-    /// A field that is read.
+    /// Adds a field that is read.
     pub fn read<R: Vectors, K: SiteObject>(self, name: &'static str, field: &'a FieldOn<B, R, K>) -> Self {
         self.value(name, ArgumentValue::Read(field.any()))
     }
 
-    /// A field that is read, of any objects in any precision.
+    /// Adds a field that is read, with any object and precision.
     pub fn read_any(self, name: &'static str, field: &'a AnyField<B::Storage>) -> Self {
         self.value(name, ArgumentValue::Read(field))
     }
 
-    /// A field that is written, or read and written.
+    /// Adds a field that is written, or read and written.
     pub fn write<R: Vectors, K: SiteObject>(self, name: &'static str, field: &'a mut FieldOn<B, R, K>) -> Self {
         self.value(name, ArgumentValue::Write(field.any_mut()))
     }
 
-    /// The call, if every argument is there, and what its role asks for.
+    /// The call. Every argument must be there and match its role.
     ///
     /// # Errors
     /// [`BackendError::Argument`], with the kernel and the argument.
@@ -142,7 +141,7 @@ impl<'a, B: Memory + ?Sized> ArgumentList<'a, B, ArgumentValue<'a, B::Storage>> 
         Ok(Call { shape, values: self.values, stencil: self.stencil, matrix: self.matrix })
     }
 
-    /// Refuses reads that lead further than a field on a part of a lattice holds sites of other parts.
+    /// Refuses a kernel that reads further than the halo of a field on a local volume is deep.
     fn check_reach(&self, target: &FieldShape) -> Result<(), BackendError> {
         let kernel = self.kernel;
         if kernel.needs_whole_lattice() {
@@ -154,7 +153,7 @@ impl<'a, B: Memory + ?Sized> ArgumentList<'a, B, ArgumentValue<'a, B::Storage>> 
                 continue;
             };
             if field.object.reach().is_none_or(|held| held < reach) {
-                let expected = "colour matrices, colour vectors, or a whole lattice: of other objects a part holds only the nearest sites of other parts";
+                let expected = "colour matrices, colour vectors, or a whole lattice: halos of other objects have only the nearest sites";
                 return Err(self.refused(role.name, an(&field), expected));
             }
         }
@@ -165,7 +164,7 @@ impl<'a, B: Memory + ?Sized> ArgumentList<'a, B, ArgumentValue<'a, B::Storage>> 
         self.values.iter().find(|(known, _)| *known == name).map(|(_, value)| value)
     }
 
-    /// The fields of that name: those of a list, or one.
+    /// The shapes of the fields with that name: several for a list, else one.
     fn shapes(&self, name: &str) -> Vec<FieldShape> {
         match self.given(name) {
             Some(ArgumentValue::Read(field)) => vec![*field.shape()],
@@ -180,7 +179,7 @@ impl<'a, B: Memory + ?Sized> ArgumentList<'a, B, ArgumentValue<'a, B::Storage>> 
         BackendError::Argument { kernel: self.kernel.name, argument, given, expected }
     }
 
-    /// Every argument is there once, is of the right kind, and there is no other.
+    /// Checks that every argument is there once and has the right kind, and that there are no others.
     fn check_names(&self) -> Result<(), BackendError> {
         for (place, (name, _)) in self.values.iter().enumerate() {
             if !is_argument(self.kernel, name) {
@@ -216,7 +215,7 @@ impl<'a, B: Memory + ?Sized> ArgumentList<'a, B, ArgumentValue<'a, B::Storage>> 
         Ok(())
     }
 
-    /// The target, if the kernel takes its precision, and as many components.
+    /// The target. The kernel must support its precision and number of components.
     fn check_target(&self) -> Result<FieldShape, BackendError> {
         let (kernel, name) = (self.kernel, self.kernel.target());
         let Some(target) = self.shapes(name).first().copied() else {
@@ -233,7 +232,7 @@ impl<'a, B: Memory + ?Sized> ArgumentList<'a, B, ArgumentValue<'a, B::Storage>> 
         Ok(target)
     }
 
-    /// Every field holds what its role asks for, on the sites that it asks for.
+    /// Checks that every field has the object and the sites of its role.
     fn check_fields(&self, target: &FieldShape) -> Result<Vec<FieldOfCall>, BackendError> {
         let mut fields: Vec<FieldOfCall> = Vec::with_capacity(self.values.len());
         for role in self.kernel.fields() {
@@ -271,7 +270,7 @@ impl<'a, B: Memory + ?Sized> ArgumentList<'a, B, ArgumentValue<'a, B::Storage>> 
         Ok(fields)
     }
 
-    /// The stencil and the matrix are such, and those of the target.
+    /// Checks that the stencil and the matrix match the target.
     fn check_tables(&self, target: &FieldShape) -> Result<Option<MatrixFacts>, BackendError> {
         let mut matrix = None;
         for argument in self.kernel.arguments {
@@ -311,7 +310,7 @@ impl<'a, B: Memory + ?Sized> ArgumentList<'a, B, ArgumentValue<'a, B::Storage>> 
         Ok(matrix)
     }
 
-    /// Fields have whole right-hand sides; there is a scalar for each, and numbers are those of right-hand sides.
+    /// Checks that fields have whole right-hand sides, that there is a scalar for each, and that numbers of right-hand sides are in range.
     fn check_lists(&self, target: &FieldShape, rhs_parts: usize) -> Result<(), BackendError> {
         if !self.kernel.arguments.iter().any(|argument| matches!(argument, KernelArgument::RhsParts)) {
             return Ok(());
@@ -372,7 +371,7 @@ fn is_argument(kernel: &Kernel, name: &str) -> bool {
 }
 
 impl KernelArgument {
-    /// The names of the values that it takes.
+    /// The names of its values.
     fn names(&self) -> Vec<&'static str> {
         match *self {
             Self::Field(role) => vec![role.name],
@@ -387,7 +386,7 @@ impl KernelArgument {
         }
     }
 
-    /// What is to be given, in words.
+    /// The kind of value that is expected, in words.
     fn kind(&self) -> String {
         match self {
             Self::Field(role) if role.access == Access::Read => "a field that is read".to_owned(),
@@ -404,7 +403,7 @@ impl KernelArgument {
 }
 
 impl<S> ArgumentValue<'_, S> {
-    /// What it is, in words.
+    /// The kind of value, in words.
     fn kind(&self) -> String {
         match self {
             Self::Read(_) => "a field that is read".to_owned(),

@@ -1,4 +1,4 @@
-//! What backends, and the functions of kernels on the host, ask a call for.
+//! What backends, and CPU functions of kernels, read from a call.
 
 use lanefield_reference::field::{Field, FieldData, FieldError, SiteObject};
 use lanefield_reference::kernels::Vectors;
@@ -16,7 +16,7 @@ use crate::backend::table::HostTable;
 type InsideOf<A, B> = for<'f> fn(&'f A) -> Option<&'f B>;
 type InsideOfMut<A, B> = for<'f> fn(&'f mut A) -> Option<&'f mut B>;
 
-/// How fields and tables of a backend `C` lie in those of a backend `B`; not at all where they are of yet another.
+/// How to get fields and tables of backend `C` from those of backend `B`. Each function returns `None` if it holds those of a third backend.
 pub struct Inside<B: Memory + ?Sized, C: Memory + ?Sized> {
     /// A field that is read.
     pub read: InsideOf<AnyField<B::Storage>, AnyField<C::Storage>>,
@@ -78,13 +78,13 @@ impl<'a, B: Memory + ?Sized> Call<'a, B> {
         self.matrix
     }
 
-    /// The same call of another backend with the same memory: what a backend does that wraps another.
+    /// The same call on another backend with the same storage and tables, for a backend that wraps another.
     pub fn on<C: Memory<Storage = B::Storage, Table = B::Table> + ?Sized>(self) -> Call<'a, C> {
         let Self { shape, values, stencil, matrix } = self;
         Call { shape, values, stencil, matrix }
     }
 
-    /// The same call of a backend whose fields and tables are those that lie in these. The list of values keeps its memory.
+    /// The same call on the backend whose fields and tables are within these. The list of values keeps its memory.
     pub fn inside<C: Memory>(self, inside: &Inside<B, C>) -> Result<Call<'a, C>, BackendError> {
         let Self { shape, values, stencil, matrix } = self;
         let elsewhere = |name: &str, what: &str| BackendError::Argument {
@@ -124,7 +124,7 @@ impl<'a, B: Memory + ?Sized> Call<'a, B> {
         Ok(Call { shape, values, stencil, matrix })
     }
 
-    /// Says of each field that the call writes that ghosts of it are old.
+    /// Notes that the halos of all fields that the call writes are out of date.
     pub fn forget_ghosts(&mut self) {
         for (_, value) in &mut self.values {
             if let ArgumentValue::Write(field) = value {
@@ -133,19 +133,19 @@ impl<'a, B: Memory + ?Sized> Call<'a, B> {
         }
     }
 
-    /// Reads another field in place of the one of that name.
+    /// Reads another field instead of the one with that name.
     pub(crate) fn read_instead(&mut self, name: &str, field: &'a AnyField<B::Storage>) {
         for (_, value) in self.values.iter_mut().filter(|(known, _)| *known == name) {
             *value = ArgumentValue::Read(field);
         }
     }
 
-    /// A value by name.
+    /// The value with this name.
     pub fn value(&self, name: &str) -> Option<&ArgumentValue<'a, B::Storage>> {
         self.values.iter().find(|(known, _)| *known == name).map(|(_, value)| value)
     }
 
-    /// The field of that name, whatever is done with it; of a list the first.
+    /// The field with this name, read or written; for a list the first one.
     pub fn field(&self, name: &str) -> Option<&AnyField<B::Storage>> {
         match self.value(name)? {
             ArgumentValue::Read(field) => Some(field),
@@ -155,7 +155,7 @@ impl<'a, B: Memory + ?Sized> Call<'a, B> {
         }
     }
 
-    /// A scalar; 0 where there is none.
+    /// A scalar; 0 if there is none with this name.
     pub fn scalar(&self, name: &str) -> f64 {
         match self.value(name) {
             Some(ArgumentValue::Scalar(scalar)) => *scalar,
@@ -163,7 +163,7 @@ impl<'a, B: Memory + ?Sized> Call<'a, B> {
         }
     }
 
-    /// A complex scalar; 0 where there is none.
+    /// A complex scalar; 0 if there is none with this name.
     pub fn complex(&self, name: &str) -> Complex<f64> {
         match self.value(name) {
             Some(ArgumentValue::Complex(scalar)) => *scalar,
@@ -171,7 +171,7 @@ impl<'a, B: Memory + ?Sized> Call<'a, B> {
         }
     }
 
-    /// The scalars of right-hand sides; none where there are none.
+    /// The scalars of right-hand sides; empty if there are none with this name.
     pub fn scalars(&self, name: &str) -> &'a [f64] {
         match self.value(name) {
             Some(ArgumentValue::Scalars(scalars)) => scalars,
@@ -179,7 +179,7 @@ impl<'a, B: Memory + ?Sized> Call<'a, B> {
         }
     }
 
-    /// Numbers; none where there are none.
+    /// A list of numbers; empty if there is none with this name.
     pub fn indices(&self, name: &str) -> &'a [usize] {
         match self.value(name) {
             Some(ArgumentValue::Indices(indices)) => indices,
@@ -188,7 +188,7 @@ impl<'a, B: Memory + ?Sized> Call<'a, B> {
     }
 }
 
-/// What the call has not, in the words of a field error.
+/// The field error for something that is missing in a call.
 fn missing(what: &'static str, kernel: &Kernel) -> FieldError {
     FieldError::Mismatch { what, left: format!("a call of {kernel}"), right: "its specification".to_owned() }
 }
@@ -198,7 +198,7 @@ impl<'a> HostCall<'a> {
     /// A field that is read.
     ///
     /// # Errors
-    /// None that occurs for the names, types and precision of the specification.
+    /// Never for the names, types and precision of the specification.
     pub fn data<R: Vectors>(&self, name: &'static str) -> Result<&'a FieldData<R>, FieldError> {
         match self.value(name) {
             Some(ArgumentValue::Read(field)) => field.storage().get::<R>(),
@@ -207,12 +207,12 @@ impl<'a> HostCall<'a> {
         .ok_or_else(|| missing(name, self.kernel()))
     }
 
-    /// The same as a field of `K`s.
+    /// As [`Self::data`], as a field of `K` objects.
     pub fn read<R: Vectors, K: SiteObject>(&self, name: &'static str) -> Result<&'a Field<R, K>, FieldError> {
         self.data::<R>(name)?.of::<K>().ok_or_else(|| missing(name, self.kernel()))
     }
 
-    /// Fields of a list.
+    /// The fields of a list.
     pub fn list<R: Vectors>(&self, name: &'static str) -> Result<Vec<&'a FieldData<R>>, FieldError> {
         let fields = match self.value(name) {
             Some(ArgumentValue::Reads(fields)) => fields.iter().map(|field| field.storage().get::<R>()).collect(),
@@ -221,7 +221,7 @@ impl<'a> HostCall<'a> {
         fields.ok_or_else(|| missing(name, self.kernel()))
     }
 
-    /// A field that is written; it can be taken once.
+    /// A field that is written. It can be taken once.
     pub fn data_mut<R: Vectors>(&mut self, name: &'static str) -> Result<&'a mut FieldData<R>, FieldError> {
         let kernel = self.kernel();
         let place =
@@ -233,7 +233,7 @@ impl<'a> HostCall<'a> {
         .ok_or_else(|| missing(name, kernel))
     }
 
-    /// The same as a field of `K`s.
+    /// As [`Self::data_mut`], as a field of `K` objects.
     pub fn write<R: Vectors, K: SiteObject>(&mut self, name: &'static str) -> Result<&'a mut Field<R, K>, FieldError> {
         let kernel = self.kernel();
         self.data_mut::<R>(name)?.of_mut::<K>().ok_or_else(|| missing(name, kernel))

@@ -1,4 +1,5 @@
-//! The specification of a kernel, and a call of it: each names the other, since a specification holds the functions that run its calls on the host.
+//! The specification of a kernel, and a call of it. They refer to each other, because a specification has the functions that run its calls on the
+//! host.
 
 use std::fmt;
 
@@ -23,24 +24,24 @@ use crate::backend::table::MatrixFacts;
 use crate::backend::work::Work;
 use crate::body::BodyKernel;
 
-/// What a kernel is held against.
+/// The bandwidth with which a kernel's speed is compared.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Ceiling {
-    /// Copy bandwidth: bytes read and written.
+    /// Copy bandwidth, for a kernel that reads and writes.
     Copy,
-    /// Read bandwidth: what writes next to nothing.
+    /// Read bandwidth, for a kernel that writes almost nothing.
     Read,
 }
 
-/// A function on fields of the host.
+/// A function on host fields.
 #[derive(Clone, Copy)]
 pub enum HostFunction<L, S> {
-    /// Of a kernel that writes fields.
+    /// For a kernel that writes fields.
     Launch(L),
-    /// Of one that also sums.
+    /// For a kernel that also sums.
     Reduce(S),
-    /// Of a part of sums: there is none.
+    /// None, for a kernel that is a step of a sum.
     None,
 }
 
@@ -54,25 +55,25 @@ impl<L, S> fmt::Debug for HostFunction<L, S> {
     }
 }
 
-/// A call on fields of the host.
+/// A call on host fields.
 pub type HostCall<'a> = Call<'a, Cpu>;
 
-/// The CPU kernel: on vectors of lanes, in parallel.
+/// The CPU kernel: it computes on lane vectors, in parallel.
 pub type CpuFunction = HostFunction<
     fn(&mut HostCall<'_>) -> Result<(), FieldError>,
     fn(&mut HostCall<'_>, Sum) -> Result<PartialSums, FieldError>,
 >;
 
-/// Links as the plain loops take them.
+/// The links for the scalar reference.
 #[derive(Clone, Copy, Debug)]
 pub struct PlainLinks<'a> {
-    /// The configuration of which the doubled links of a call were made.
+    /// The configuration of the doubled links of a call.
     pub configuration: &'a Configuration,
-    /// The boundary phases in them.
+    /// Their boundary phases.
     pub boundary: BoundaryPhases,
 }
 
-/// The plain loops, site by site.
+/// The scalar reference: it computes site by site.
 pub type PlainFunction = HostFunction<
     fn(&mut HostCall<'_>, &PlainLinks<'_>) -> Result<(), FieldError>,
     fn(&mut HostCall<'_>, &PlainLinks<'_>, Sum) -> Result<Vec<f64>, FieldError>,
@@ -81,24 +82,24 @@ pub type PlainFunction = HostFunction<
 /// Where the OpenCL C of a kernel comes from.
 #[derive(Clone, Copy, Debug)]
 pub enum KernelSource {
-    /// A file of `cl/`, of the name of the family.
+    /// A file in `cl/` with the name of the family.
     Library,
-    /// It is written from a body.
+    /// It is generated from a kernel function.
     Body(BodyKernel),
-    /// It is written by hand, by the caller.
+    /// The caller supplies it.
     Files(OwnFiles),
 }
 
-/// OpenCL C of the caller: files, each with its text.
+/// OpenCL C of the caller: file names and contents.
 #[derive(Clone, Copy, Debug)]
 pub struct OwnFiles(&'static [(&'static str, &'static str)]);
 
 impl OwnFiles {
-    /// Files, of which one has the name that [`Kernel::file`] says, and may include the others and those of `cl/`.
+    /// Files of OpenCL C. One of them has the name [`Kernel::file`], and may include the others and those of `cl/`.
     ///
     /// # Safety
-    /// Nobody checks the text. Its kernel has to take the arguments of the specification in their order, and to touch no memory but theirs, for every
-    /// lattice, precision and lane width that the specification allows.
+    /// The text is not checked. Its kernel must take the arguments of the specification in their order, and must not touch any other memory, for
+    /// every lattice, precision and lane width that the specification allows.
     pub const unsafe fn new(files: &'static [(&'static str, &'static str)]) -> Self {
         Self(files)
     }
@@ -112,45 +113,45 @@ impl OwnFiles {
 /// The specification of a kernel.
 #[derive(Debug)]
 pub struct Kernel {
-    /// Its one name: of the OpenCL C kernel, of its row in tables, in files and on the command line.
+    /// Its name: in OpenCL C, in tables and files, and on the command line.
     pub name: &'static str,
     /// Its family: the stem of its files.
     pub family: &'static str,
-    /// What it computes, in a line.
+    /// What it computes, in one line.
     pub computes: &'static str,
     /// Whether it applies a Hermitian conjugate.
     pub dagger: Dagger,
     /// Its arguments, in the order of the OpenCL C kernel.
     pub arguments: &'static [KernelArgument],
-    /// What it is built for.
+    /// What it is built for, in addition to precision, lanes and access width.
     pub options: &'static [BuildOption],
-    /// How the work is spread.
+    /// How its work is divided among work-items.
     pub geometry: Geometry,
-    /// Precisions of its target.
+    /// The precisions that its target can have.
     pub precisions: &'static [Precision],
-    /// The kernel whose tuning it takes: itself, or the one of which it is the conjugate. `None` if nothing is tuned.
+    /// The kernel whose tuning results it uses: itself, or the one of which it is the Hermitian conjugate. `None` if it has no tuning parameters.
     pub tuned_as: Option<&'static str>,
-    /// Components of a site that it is timed and tuned for.
+    /// The number of components of a site for which it is timed and tuned.
     pub usual_parts: usize,
-    /// Floating-point operations as the field counts them, and the bytes that must be moved at least: each input once, each output once.
+    /// Floating-point operations by the convention of the field, and ideal bytes: each input read once, each output written once.
     pub work: fn(&Shape) -> Work,
-    /// What its speed is held against.
+    /// The bandwidth with which its speed is compared.
     pub ceiling: Ceiling,
     /// Where its OpenCL C comes from.
     pub source: KernelSource,
     /// The CPU kernel.
     pub cpu: CpuFunction,
-    /// The plain loops.
+    /// The scalar reference.
     pub plain: PlainFunction,
 }
 
 impl Kernel {
-    /// The file of `cl/`.
+    /// The name of its file in `cl/`.
     pub fn file(&self) -> String {
         format!("{}.cl", self.family)
     }
 
-    /// The fields that it reads or writes, by role; of lists one.
+    /// The fields that it reads or writes, by role; a list counts as one.
     pub fn fields(&self) -> impl Iterator<Item = FieldRole> {
         self.arguments.iter().filter_map(|argument| match *argument {
             KernelArgument::Field(role) => Some(role),
@@ -159,8 +160,8 @@ impl Kernel {
         })
     }
 
-    /// The field that determines lattice, sites and components of a call: the first one that is written, else the last one that lies on its sites, links
-    /// apart.
+    /// The name of the field that determines lattice, sites and components of a call: the first one that is written, or else the last one on its own
+    /// sites, apart from links.
     pub fn target(&self) -> &'static str {
         let written = self.fields().find(|role| role.access != Access::Read);
         let on_sites =
@@ -168,17 +169,17 @@ impl Kernel {
         written.or_else(|| self.fields().filter(on_sites).last()).map_or("", |role| role.name)
     }
 
-    /// Whether it reads doubled links, so that gauge compression and the order of the legs matter.
+    /// Whether it reads doubled links, so that gauge compression and the leg order matter.
     pub fn reads_links(&self) -> bool {
         self.fields().any(|role| role.holds == FieldContents::DoubledLinks)
     }
 
-    /// Whether it is given numbers that are the same at all sites.
+    /// Whether it has scalar arguments, which are the same at all sites.
     pub fn takes_scalars(&self) -> bool {
         self.arguments.iter().any(|argument| matches!(argument, KernelArgument::Scalar(_) | KernelArgument::Complex(_)))
     }
 
-    /// Whether its target lies on one parity and its inputs on all sites.
+    /// Whether its target has one parity and its inputs have all sites.
     pub fn is_onto_parity_only(&self) -> bool {
         self.target_role().is_some_and(|target| target.at == FieldSites::Target)
             && self.fields().any(|role| role.at == FieldSites::All)
@@ -189,7 +190,7 @@ impl Kernel {
                 .any(|argument| matches!(argument, KernelArgument::Computed(table) if table.rows == TableRows::OsitesOfAllSites))
     }
 
-    /// Whether its fields lie on all sites.
+    /// Whether its fields have all sites.
     pub fn is_full_only(&self) -> bool {
         self.target_role().is_some_and(|target| target.at == FieldSites::All)
     }
@@ -198,7 +199,7 @@ impl Kernel {
         self.fields().find(|role| role.name == self.target())
     }
 
-    /// Whether it takes several components a site, and not one alone.
+    /// Whether it supports this number of components of a site, rather than only one.
     pub fn takes_parts(&self, parts: usize) -> bool {
         match self.geometry {
             Geometry::Stencil { over_parts: false, .. } => parts == 1,
@@ -207,7 +208,7 @@ impl Kernel {
         }
     }
 
-    /// Whether it uses the spinors of neighbours only as a hop does, projected to two spins. `legs`: in that order.
+    /// Whether it uses the spinors of neighbours only as a hop does, projected to two spins. `legs`: the leg order.
     pub(crate) fn projects_neighbours(&self, legs: LegOrder) -> bool {
         match self.source {
             KernelSource::Library => matches!(self.geometry, Geometry::Stencil { stages: true, .. }),
@@ -216,7 +217,7 @@ impl Kernel {
         }
     }
 
-    /// How far it reads a field from a site; none of one that it reads at the site alone, or writes. `legs`: in that order.
+    /// How far from a site it reads a field; `None` if it reads the field only at the site, or only writes it. `legs`: the leg order.
     pub fn reach(&self, role: &FieldRole, legs: LegOrder) -> Option<Reach> {
         match self.source {
             KernelSource::Body(body) => body.reach(self.name, role.name, legs),
@@ -224,7 +225,7 @@ impl Kernel {
         }
     }
 
-    /// Whether it runs on whole lattices alone: it reads corners of objects of which parts hold no sites of others.
+    /// Whether it runs only on whole lattices, because it reads diagonal neighbours, which halos do not contain.
     pub(crate) fn needs_whole_lattice(&self) -> bool {
         let is_body = matches!(self.source, KernelSource::Body(_));
         !is_body && self.arguments.iter().any(|argument| matches!(argument, KernelArgument::OfNeighbours))
@@ -235,7 +236,7 @@ impl Kernel {
         matches!(self.cpu, HostFunction::Reduce(_))
     }
 
-    /// The extreme of all sites that it takes instead of sums.
+    /// The extreme that it computes instead of sums.
     pub fn extreme(&self) -> Option<Extreme> {
         match self.source {
             KernelSource::Body(body) => body.extreme(),
@@ -256,12 +257,12 @@ impl Kernel {
         matches!(self.geometry, Geometry::SumOfWordsInSlices | Geometry::SumOfSitesInSlices)
     }
 
-    /// Whether it can be launched by itself.
+    /// Whether it can be launched directly.
     pub fn is_launched(&self) -> bool {
         self.geometry != Geometry::PartOfOthers
     }
 
-    /// Whether its target can be of that precision.
+    /// Whether its target can have this precision.
     pub fn takes(&self, precision: Precision) -> bool {
         self.precisions.contains(&precision)
     }
@@ -302,7 +303,7 @@ pub struct FieldOfCall {
     pub shape: FieldShape,
 }
 
-/// What a call of a kernel is about.
+/// The shape of a call: its fields and what its work depends on.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Shape {
     /// The kernel.
@@ -315,11 +316,11 @@ pub struct Shape {
     pub legs: LegOrder,
     /// The matrix along s.
     pub matrix: Option<MatrixFacts>,
-    /// Components of a right-hand side; those of a site where there is one.
+    /// Components of a right-hand side; if there is only one, those of a site.
     pub rhs_parts: usize,
-    /// Across which slices are summed.
+    /// The direction of slices: sums are over the slices across it.
     pub direction: Direction,
-    /// Fields of a list.
+    /// The number of fields of a list.
     pub listed: usize,
 }
 
@@ -337,11 +338,11 @@ pub enum ArgumentValue<'a, S> {
     Complex(Complex<f64>),
     /// A scalar for each right-hand side.
     Scalars(&'a [f64]),
-    /// Numbers.
+    /// A list of numbers.
     Indices(&'a [usize]),
 }
 
-/// Makes values of arguments of numbers.
+/// Implements conversions from numbers to values of arguments.
 macro_rules! of_numbers {
     ($value:ident $(, $storage:ident)?) => {
         impl<'a $(, $storage)?> From<f64> for $value<'a $(, $storage)?> {
@@ -370,7 +371,7 @@ pub(in crate::backend) use of_numbers;
 
 of_numbers!(ArgumentValue, S);
 
-/// A call of a kernel whose arguments were checked.
+/// A call of a kernel. Its arguments have been checked.
 pub struct Call<'a, B: Memory + ?Sized> {
     pub(super) shape: Shape,
     pub(super) values: Vec<(&'static str, ArgumentValue<'a, B::Storage>)>,

@@ -1,5 +1,5 @@
-//! What a kernel is, as data: all that anything else needs to know of it ([`Kernel`]), its arguments by role, and a call of it ([`Call`]). The
-//! kernels of the library are described so in `crates/kernels/src/kernel/`.
+//! A kernel as data: its specification ([`Kernel`]) with all that other code needs to know, its arguments by role, and a call of it ([`Call`]). The
+//! specifications of the library's kernels are in `crates/kernels/src/kernel/`.
 
 mod arguments;
 mod call;

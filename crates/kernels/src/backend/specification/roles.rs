@@ -1,26 +1,26 @@
-//! The arguments of kernels by role, what kernels are built for, and how their work is spread.
+//! Roles of kernel arguments, build options of kernels, and how their work is divided.
 
 use lanefield_reference::kernels::domain_wall::MatrixForm;
 use lanefield_reference::layout::{Lattice, LayoutError, Sites};
 use lanefield_reference::object::Object;
 
-/// Whether a kernel reads a field, or writes it.
+/// How a kernel uses a field.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Access {
     /// It reads it.
     Read,
-    /// It writes all of it, whatever was there.
+    /// It overwrites all of it.
     Write,
     /// It reads and writes it.
     Update,
 }
 
-/// What a field of a kernel holds at each site.
+/// The object of a field at each site.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum FieldContents {
-    /// Spinors, as many as the target.
+    /// Spinors, as many as in the target.
     Spinors,
-    /// Colour vectors, as many as the target.
+    /// Colour vectors, as many as in the target.
     ColourVectors,
     /// Doubled links.
     DoubledLinks,
@@ -34,18 +34,18 @@ pub enum FieldContents {
     ComplexNumber,
     /// This object.
     Exactly(Object),
-    /// Whatever the target holds.
+    /// The object of the target.
     Any,
-    /// Any number of what the target holds.
+    /// Any number of the objects of the target.
     AnyNumber,
-    /// Whatever the target holds, in any precision, on a lattice whose lanes hold the same sites.
+    /// The object of the target, in any precision, on a lattice whose lanes hold the same sites.
     Converted,
 }
 
-/// On which sites a field of a kernel lies.
+/// The sites of a field.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum FieldSites {
-    /// Those of the target ([`super::kernel::Kernel::target`]).
+    /// The sites of the target ([`super::kernel::Kernel::target`]).
     Target,
     /// Their neighbours.
     Neighbours,
@@ -58,173 +58,174 @@ pub enum FieldSites {
 pub struct FieldRole {
     /// Its name.
     pub name: &'static str,
-    /// What is done with it.
+    /// Whether it is read or written.
     pub access: Access,
-    /// What it holds.
+    /// Its object.
     pub holds: FieldContents,
-    /// Where it lies.
+    /// Its sites.
     pub at: FieldSites,
 }
 
-/// A table that depends on the lattice and the sites of the target alone. Backends make it once.
+/// A table that depends only on the lattice and the sites of the target. Backends compute it once.
 #[derive(Clone, Copy, Debug)]
 pub struct ComputedTable {
     /// Its name.
     pub name: &'static str,
-    /// What its entries are about.
+    /// What its entries belong to.
     pub rows: TableRows,
-    /// Makes it.
+    /// Computes it.
     pub make: fn(&Lattice, Sites) -> Result<Vec<u32>, LayoutError>,
 }
 
-/// What the entries of a table are about.
+/// What the entries of a table belong to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TableRows {
-    /// An entry for each outer site of the target.
+    /// One entry for each outer site of the target.
     Osites,
-    /// The same; the entries are numbers of outer sites of a field on all sites.
+    /// One entry for each outer site of the target: the number of an outer site of a field on all sites.
     OsitesOfAllSites,
-    /// An entry for each lane.
+    /// One entry for each lane.
     Lanes,
 }
 
-/// An argument of an OpenCL C kernel, by its role. The launcher packs them in this order.
+/// An argument of an OpenCL C kernel, by its role. They are passed in this order.
 #[derive(Clone, Copy, Debug)]
 pub enum KernelArgument {
-    /// A field: its buffer.
+    /// The buffer of a field.
     Field(FieldRole),
-    /// Up to so many fields like the target, read: their buffers; the first one again in place of those that are not there.
+    /// The buffers of a list of fields like the target, which are read. The number is the greatest length; if there are fewer, the first buffer is
+    /// repeated.
     Fields(&'static str, usize),
-    /// The tables of a stencil: neighbours, and lane steps.
+    /// The tables of a stencil: neighbours and lane permutations.
     Stencil,
-    /// The neighbours of the neighbours: the table of a stencil on their sites.
+    /// The neighbours of the neighbours: the table of the stencil on their sites.
     OfNeighbours,
-    /// A matrix along s of that form: its coefficients.
+    /// The coefficients of a matrix along s of this form.
     Matrix(MatrixForm),
-    /// A table that the lattice determines.
+    /// A table that depends only on the lattice.
     Computed(ComputedTable),
-    /// A scalar in the precision in which one computes.
+    /// A scalar in the working precision.
     Scalar(&'static str),
-    /// Real and imaginary part of one.
+    /// Real and imaginary part of a scalar in the working precision.
     Complex(&'static str),
     /// A scalar in f64.
     Double(&'static str),
-    /// A buffer of scalars, one for each right-hand side, of one list after the other.
+    /// A buffer of scalars: the lists one after the other, each with one scalar for each right-hand side.
     Scalars(&'static [&'static str]),
-    /// A buffer of complex numbers: for each right-hand side of the field `of` one for each of the target, real and imaginary part in turn. Given as
-    /// that list of reals.
+    /// A buffer of complex numbers, real and imaginary parts alternating: for each right-hand side of the field `of`, one number for each right-hand
+    /// side of the target. They are passed as a list of reals.
     Coefficients {
         /// Its name.
         name: &'static str,
-        /// The field whose right-hand sides are multiplied.
+        /// The field with the right-hand sides that are multiplied.
         of: &'static str,
     },
-    /// A buffer of numbers: for each right-hand side of the field `of`, that of one of `among`.
+    /// A buffer of numbers: for each right-hand side of the field `of`, the number of a right-hand side of `among`.
     Indices {
         /// Its name.
         name: &'static str,
-        /// The field that has a number for each right-hand side.
+        /// The field with a number for each right-hand side.
         of: &'static str,
         /// The field whose right-hand sides are numbered.
         among: &'static str,
     },
     /// Outer sites and lanes of the slices across a direction, and the numbers of outer sites, lanes and classes.
     Slices,
-    /// Outer sites of the target.
+    /// The number of outer sites of the target.
     Osites,
-    /// Outer sites of the target times its components: those of kernels to which each component is a site.
+    /// The number of outer sites of the target times its components, for kernels that treat each component as a site.
     Elements,
-    /// Complex words of a component of the target.
+    /// The number of complex words of a component of the target.
     PartWords,
-    /// Complex words of a site of the target.
+    /// The number of complex words of a site of the target.
     Words,
-    /// Components of a site of the target.
+    /// The number of components of a site of the target.
     Parts,
-    /// Components of a site of the field of that name.
+    /// The number of components of a site of the field with this name.
     PartsOf(&'static str),
-    /// Components of a right-hand side.
+    /// The number of components of a right-hand side.
     RhsParts,
-    /// The first component of a launch, and how many it takes.
+    /// The first component of a launch, and the number of components that it computes.
     LaunchedParts,
-    /// So many components for each fermion of ls spinors.
+    /// The number of components for each fermion of ls spinors.
     Fermions(u32),
-    /// Extent of the fifth dimension.
+    /// The extent of the fifth dimension.
     Ls,
-    /// Whether a matrix along s is a conjugate one.
+    /// Whether a matrix along s is the Hermitian conjugate.
     Dagger,
-    /// Boundary phases of the links.
+    /// The boundary phases of the links.
     Boundary,
-    /// A number that is always the same.
+    /// A constant number.
     Constant(u32),
-    /// Local memory for neighbours' spinors, where it is used.
+    /// Local memory for neighbours' spinors, if the variant uses it.
     Stage,
-    /// Local memory for shared links, where it is used.
+    /// Local memory for shared links, if the variant uses it.
     SharedLinks,
-    /// Local memory for accumulators, where it is used.
+    /// Local memory for accumulators, if the variant uses it.
     Accumulators,
 }
 
-/// What a kernel is built for, beside precision, lanes and access width.
+/// What a kernel is built for, in addition to precision, lanes and access width.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BuildOption {
-    /// Reals stored a link.
+    /// The number of reals that are stored for a link.
     Reconstruct,
     /// The order of the legs.
     Legs,
-    /// Components that a work-item takes, by the name of the macro.
+    /// The number of components that a work-item computes, with the name of the macro.
     PartsPerWorkItem(&'static str),
-    /// Complex words of a component.
+    /// The number of complex words of a component.
     PartWords,
-    /// The precision of the field of that name.
+    /// The precision of the field with this name.
     PrecisionOf(&'static str),
-    /// Where hops are added up.
+    /// Where the hop is accumulated.
     Accumulators,
-    /// How sums over sites are taken: files of sums are built for it, and all their kernels with them.
+    /// How sums over sites are computed. All kernels of a file with sums are built for it.
     Sums,
     /// A macro.
     Define(&'static str),
 }
 
-/// How the work is spread over work-items.
+/// How the work is divided among work-items.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Geometry {
     /// A stencil: over (lane, outer site), or over (lane, component, outer site).
     Stencil {
-        /// Whether it is launched over components.
+        /// Whether the launch also covers components.
         over_parts: bool,
-        /// Whether neighbours' spinors may wait, and links be shared, in local memory.
+        /// Whether local memory may hold neighbours' spinors and shared links.
         stages: bool,
-        /// Whether it goes on from what it adds up, so that this may lie in local memory.
+        /// Whether it uses the accumulated hop, so that this may be in local memory.
         accumulates: bool,
         /// Whether components may be divided among launches.
         splits: bool,
     },
     /// Over (lane, outer site).
     Sites,
-    /// Over (lane, outer site), where each component is a site.
+    /// Over (lane, outer site); each component counts as a site.
     Elements,
-    /// Over (lane, component, outer site); in vectors of lanes where the device prefers these.
+    /// Over (lane, component, outer site), or over vectors of lanes if the device prefers these.
     Parts {
         /// Whether it can be built for vectors of lanes.
         vectors: bool,
     },
     /// Over (lane, chirality of a fermion along s, or result, outer site).
     AlongS,
-    /// Over (lane, component, outer site), of several right-hand sides.
+    /// Over (lane, component, outer site), for several right-hand sides.
     RightHandSides,
-    /// A sum over sites: a number for each site and component.
+    /// A sum over sites with one term for each site and component.
     SumOfSites,
-    /// The same for each slice.
+    /// A sum over the sites of each slice.
     SumOfSitesInSlices,
     /// Sums of the words of a site.
     SumOfWords,
-    /// The same for each slice.
+    /// Sums of the words of a site, for each slice.
     SumOfWordsInSlices,
-    /// A number for each site and component, for each right-hand side.
+    /// A sum for each right-hand side, with one term for each site and component.
     SumOfRightHandSides,
-    /// A complex number for each site and component, for each right-hand side of x with each of y.
+    /// A complex sum for each right-hand side of x with each of y, with one term for each site and component.
     SumOfPairsOfRightHandSides,
-    /// A part of other operations (sums, calls on parts of lattices), which backends launch by themselves.
+    /// A step of other operations (sums, calls on local volumes), which backends launch by themselves.
     PartOfOthers,
 }
 

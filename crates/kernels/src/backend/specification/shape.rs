@@ -1,5 +1,5 @@
-//! What a call of a kernel is about, but its numbers: fields by role, and what the work depends on. Plans, models and counts take it; no backend
-//! is needed.
+//! The shape of a call: everything except its numbers. It has the fields by role, and what the work depends on. Plans, models and counts use it
+//! without a backend.
 
 use lanefield_reference::field::{DoubledGauge, FieldShape, Object};
 use lanefield_reference::kernels::hop::Dagger;
@@ -12,7 +12,7 @@ use crate::backend::table::MatrixFacts;
 use crate::backend::work::Work;
 
 impl Shape {
-    /// A call with the fields that the roles of the kernel ask for, onto `sites`. `parts`: spinors or colour vectors a site.
+    /// A call with the fields that the roles of the kernel require, onto `sites`. `parts`: spinors or colour vectors of a site.
     pub fn usual(
         kernel: &'static Kernel,
         (lattice, sites): (Lattice, Sites),
@@ -71,7 +71,7 @@ impl Shape {
         self.target.volume() as u64
     }
 
-    /// Bytes of a stored real, of half precision without its scale.
+    /// Bytes of a stored real. In half precision, the step is not included.
     pub(crate) fn real_bytes(&self) -> u64 {
         self.precision().bits() as u64 / 8
     }
@@ -89,17 +89,17 @@ impl Shape {
         })
     }
 
-    /// Reals stored a link; 0 of a kernel that reads none.
+    /// The number of reals that are stored for a link; 0 if the kernel does not read links.
     pub fn reconstruct(&self) -> usize {
         self.links().map_or(0, |links| links.format.reals())
     }
 
-    /// What a launch does.
+    /// The work of a launch.
     pub fn work(&self) -> Work {
         (self.kernel.work)(self)
     }
 
-    /// Bytes of all fields as they are stored: each that is read once, each that is written once, and lists as often as they have fields.
+    /// Bytes of all fields as they are stored. A field that is both read and written counts twice; a list counts as often as it has fields.
     pub fn field_bytes(&self) -> u64 {
         let times = |access| if access == Access::Update { 2 } else { 1 };
         let of_role = |role: FieldRole| {
@@ -121,13 +121,13 @@ impl Shape {
             .any(|argument| matches!(argument, KernelArgument::Fields(list, _) if *list == name))
     }
 
-    /// Real components of the target: of vector operations, what they compute.
+    /// Real components of the target, which is what vector operations compute.
     pub fn components(&self) -> u64 {
         self.volume() * 2 * self.target.object.words() as u64
     }
 }
 
-/// What a field with a role holds, where the target holds `target`.
+/// The object of a field with this role, if the target has the object `target`.
 fn usual_object(holds: FieldContents, target: Object, links: DoubledGauge) -> Object {
     match holds {
         FieldContents::Spinors => Object::Spinors(target.parts()),
@@ -153,7 +153,7 @@ fn usual_field(role: FieldRole, target: &FieldShape, links: DoubledGauge) -> Fie
     FieldShape { sites: sites_of(role, target.sites), object, ..*target }
 }
 
-/// The sites of a field with a role, where the target lies on `target`.
+/// The sites of a field with this role, if the target has the sites `target`.
 pub(super) fn sites_of(role: FieldRole, target: Sites) -> Sites {
     match role.at {
         FieldSites::Target => target,
@@ -162,7 +162,7 @@ pub(super) fn sites_of(role: FieldRole, target: Sites) -> Sites {
     }
 }
 
-/// Whether a field may be what a role asks for; its sites are asked apart.
+/// Whether a field may have this object in a role. Its sites are checked separately.
 pub(super) fn holds(role: FieldRole, given: Object, target: Object) -> bool {
     match (role.holds, given) {
         (FieldContents::Spinors, Object::Spinors(count))
@@ -179,7 +179,7 @@ pub(super) fn holds(role: FieldRole, given: Object, target: Object) -> bool {
     }
 }
 
-/// What a role asks for, in words.
+/// What a role requires, in words.
 pub(super) fn asked(role: FieldRole, target: &FieldShape) -> String {
     let what = match role.holds {
         FieldContents::Spinors => "as many spinors a site".to_owned(),

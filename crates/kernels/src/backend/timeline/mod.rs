@@ -1,6 +1,6 @@
-//! A timeline: what devices and the host did, and when, on one clock. Contexts and the CPU reference record into it where one is given to them;
-//! where none is, they pay for a look at an `Option`. What a device reports comes by way of `opencl/device/event_times.rs`; how a timeline is written
-//! for a viewer, and summed up, is in `lanefield_lab::trace`.
+//! A timeline: what devices and the host did, and when, on one clock. Contexts and the CPU reference record into a timeline if they have one; if
+//! not, the cost is the check of an `Option`. `opencl/device/event_times.rs` reads the times of a device; `lanefield_lab::trace` writes a timeline
+//! for a viewer, and summarises it.
 
 mod record;
 
@@ -16,7 +16,7 @@ pub use super::work::Work;
 
 use record::Names;
 
-/// Records commands of devices, spans of the host, and the memory that is held. Shared by reference between threads.
+/// Records commands of devices, spans of the host, and allocated memory. Threads share it by reference.
 #[derive(Debug)]
 pub struct Timeline {
     origin: Instant,
@@ -35,18 +35,18 @@ struct TimelineState {
     totals: BTreeMap<(Group, NameId), Total>,
 }
 
-/// The timeline of the process, to which contexts and CPU backends attach themselves when they are opened.
+/// The timeline of the process. Contexts and CPU backends attach to it when they are opened.
 static OF_PROCESS: OnceLock<Arc<Timeline>> = OnceLock::new();
 
 impl Timeline {
-    /// A timeline that begins now. It keeps each event (about 100 bytes a command), or, without `keep_events`, sums alone, which take no more
-    /// memory in a long run than in a short one.
+    /// A timeline that begins at this moment. With `keep_events` it keeps each event (about 100 bytes a command); without, only sums, whose memory
+    /// does not grow with the length of the run.
     pub fn new(keep_events: bool) -> Arc<Self> {
         Arc::new(Self { origin: Instant::now(), keep_events, state: Mutex::default() })
     }
 
-    /// Makes this the timeline of the process: every context and CPU backend that is opened from now on records into it. Whether it is:
-    /// there can be one only.
+    /// Makes this the timeline of the process: every context and CPU backend that is opened afterwards records into it. Returns false if the process
+    /// already has one.
     pub fn install(self: &Arc<Self>) -> bool {
         OF_PROCESS.set(Arc::clone(self)).is_ok()
     }
@@ -61,19 +61,19 @@ impl Timeline {
         i64::try_from(self.origin.elapsed().as_nanos()).unwrap_or(i64::MAX)
     }
 
-    /// A queue of a device, whose commands and memory are recorded by the number that comes back.
+    /// Adds a queue of a device. Returns the number by which its commands and memory are recorded.
     pub fn add_queue(&self, device: &str) -> usize {
         let mut state = self.state();
         state.queues.push(device.to_owned());
         state.queues.len() - 1
     }
 
-    /// The number by which commands and spans of this name are recorded.
+    /// The number of a name, by which commands and spans are recorded.
     pub fn name(&self, name: &str) -> NameId {
         self.state().names.id(name)
     }
 
-    /// Records commands that are done.
+    /// Records commands that have completed.
     pub fn add_commands(&self, commands: impl IntoIterator<Item = Command>) {
         let mut state = self.state();
         for command in commands {
@@ -85,7 +85,7 @@ impl Timeline {
         }
     }
 
-    /// Records the bytes that the buffers of a queue's context hold from now on.
+    /// Records the number of bytes that the buffers of a queue's context occupy from this moment.
     pub fn add_held(&self, queue: usize, bytes: u64) {
         if self.keep_events {
             let held = HeldBytes { queue, at: self.now(), bytes };
@@ -93,7 +93,7 @@ impl Timeline {
         }
     }
 
-    /// Begins a span of this thread, which ends when the guard is dropped. `name` is what it is counted by.
+    /// Begins a span of this thread, which ends when the guard is dropped. Totals are counted by `name`.
     pub fn span(&self, group: Group, name: &str) -> SpanGuard<'_> {
         SpanGuard::begin(self, group, name)
     }
@@ -109,8 +109,8 @@ impl Timeline {
         }
     }
 
-    /// All that was recorded until now. What is still running is in it only after `Context::finish`, or
-    /// when its context is gone.
+    /// Everything that has been recorded. Commands that are still running are included only after `Context::finish`, or when their context has been
+    /// dropped.
     pub fn recording(&self) -> Recording {
         let state = self.state();
         Recording {
@@ -143,7 +143,7 @@ impl TimelineState {
     }
 }
 
-/// A span that ends when this is dropped; nothing where there is no timeline.
+/// A span that ends when this is dropped. It does nothing if there is no timeline.
 #[derive(Debug)]
 #[must_use = "the span ends when this is dropped"]
 pub struct SpanGuard<'a>(Option<Running<'a>>);
@@ -157,7 +157,7 @@ struct Running<'a> {
 }
 
 impl<'a> SpanGuard<'a> {
-    /// A span of nothing.
+    /// A guard that does nothing.
     pub fn none() -> Self {
         Self(None)
     }
@@ -176,7 +176,7 @@ impl Drop for SpanGuard<'_> {
     }
 }
 
-/// Begins a span on the timeline of the process, if there is one; else `name` is not asked for.
+/// Begins a span on the timeline of the process. If there is none, `name` is not called.
 pub fn span<N: AsRef<str>>(group: Group, name: impl FnOnce() -> N) -> SpanGuard<'static> {
     match Timeline::of_process() {
         Some(timeline) => timeline.span(group, name().as_ref()),
@@ -188,12 +188,12 @@ thread_local! {
     static NEXT: Cell<Work> = const { Cell::new(Work { flops: 0, bytes: 0 }) };
 }
 
-/// Says what this thread's next launch does: the runtime, which knows no lattice, cannot tell.
+/// Declares the work of this thread's next launch, since the runtime does not know about lattices.
 pub fn announce(work: Work) {
     NEXT.set(work);
 }
 
-/// What was announced since the last launch, and nothing from now on.
+/// The work that was declared since the last launch. It is reset.
 pub fn taken() -> Work {
     NEXT.take()
 }

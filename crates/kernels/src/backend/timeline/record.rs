@@ -1,4 +1,4 @@
-//! What a timeline records, as plain data. Times are nanoseconds since the timeline began.
+//! The data that a timeline records. Times are nanoseconds since the timeline began.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use crate::backend::work::Work;
 /// The number of a name in [`Recording::names`].
 pub type NameId = u32;
 
-/// What events are counted under.
+/// The groups under which events are counted.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Group {
     /// Kernels on a device.
@@ -17,15 +17,15 @@ pub enum Group {
     Cpu,
     /// Transfers between host and device, copies and fills.
     Transfer,
-    /// The host waits for a device.
+    /// Waits of the host for a device.
     Wait,
-    /// Programs are built, or loaded from the cache.
+    /// Building programs, or loading them from the cache.
     Build,
-    /// Files are read or written.
+    /// Reading and writing files.
     File,
-    /// Other ranks are sent packets, and sums are merged with theirs.
+    /// Sending packets to other ranks, and merging sums with theirs.
     Ranks,
-    /// The command itself, and its parts.
+    /// Other work of the host.
     Host,
 }
 
@@ -34,14 +34,14 @@ lanefield_reference::named!(Group:
     Host = "host"
 );
 
-/// What a command does.
+/// The kind of a command.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum CommandKind {
-    /// Runs a kernel, with so many work-items in all and in a group.
+    /// Runs a kernel.
     Kernel {
-        /// In all.
+        /// The number of work-items.
         global: [u32; 3],
-        /// In a work-group.
+        /// The size of a work-group.
         local: [u32; 3],
     },
     /// Host to device.
@@ -52,16 +52,16 @@ pub enum CommandKind {
     Copy,
     /// Fills a buffer.
     Fill,
-    /// Makes the device hold a buffer.
+    /// Allocates a buffer on the device.
     Allocate,
-    /// Gives the host a buffer's bytes to work on.
+    /// Maps a buffer, so that the host can access it.
     Map,
-    /// Takes them back.
+    /// Unmaps a buffer.
     Unmap,
 }
 
 impl CommandKind {
-    /// What it is counted under.
+    /// The group under which it is counted.
     pub fn group(self) -> Group {
         match self {
             Self::Kernel { .. } => Group::Kernel,
@@ -69,7 +69,7 @@ impl CommandKind {
         }
     }
 
-    /// The name of a command that has none of its own.
+    /// The name of a command without a name of its own.
     pub fn name(self) -> &'static str {
         match self {
             Self::Kernel { .. } => "kernel",
@@ -84,16 +84,16 @@ impl CommandKind {
     }
 }
 
-/// When a command went through the stages of a queue, in order.
+/// The times at which a command went through the stages of a queue, in order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stages {
-    /// The host put it into the queue.
+    /// The host queued it.
     pub queued: i64,
-    /// The driver gave it to the device.
+    /// The driver submitted it to the device.
     pub submitted: i64,
     /// It started.
     pub started: i64,
-    /// It was done.
+    /// It ended.
     pub ended: i64,
 }
 
@@ -109,56 +109,56 @@ impl Stages {
 pub struct Command {
     /// The number of the queue.
     pub queue: usize,
-    /// What it does.
+    /// What the command does.
     pub kind: CommandKind,
-    /// Its name: that of the kernel and its precision.
+    /// The name of the kernel and its precision.
     pub name: NameId,
-    /// When.
+    /// The times of its stages.
     pub stages: Stages,
-    /// How much.
+    /// The flops and bytes of the launch.
     pub work: Work,
-    /// Nanoseconds that the call took on the host.
+    /// The time that the call took on the host, in nanoseconds.
     pub call: i64,
 }
 
-/// Something that a thread of the host did.
+/// A span of work of a host thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Span {
     /// The number of the thread.
     pub thread: usize,
-    /// What it is counted under.
+    /// The group under which it is counted.
     pub group: Group,
     /// Its name.
     pub name: NameId,
-    /// When it began.
+    /// The time at which it began.
     pub start: i64,
-    /// When it ended.
+    /// The time at which it ended.
     pub end: i64,
 }
 
-/// Memory of a device that is held from some time on.
+/// The memory in use on a device from some time on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct HeldBytes {
     /// The number of the queue.
     pub queue: usize,
-    /// From when on.
+    /// The time from which it applies.
     pub at: i64,
-    /// Bytes of all buffers.
+    /// The size of all buffers, in bytes.
     pub bytes: u64,
 }
 
-/// The sum over all events of a name.
+/// The total over all events with a name.
 #[derive(Clone, Copy, PartialEq, Default, Debug)]
 pub struct Total {
-    /// How many there were.
+    /// The number of events.
     pub calls: u64,
-    /// Seconds in all.
+    /// The total time, in seconds.
     pub seconds: f64,
-    /// The shortest, in seconds.
+    /// The shortest time, in seconds.
     pub least: f64,
-    /// The longest, in seconds.
+    /// The longest time, in seconds.
     pub most: f64,
-    /// Work in all.
+    /// The total work.
     pub work: Work,
 }
 
@@ -173,7 +173,7 @@ impl Total {
     }
 }
 
-/// All that a timeline recorded.
+/// Everything that a timeline recorded.
 #[derive(Clone, Debug, Default)]
 pub struct Recording {
     /// Names, by number.
@@ -182,24 +182,24 @@ pub struct Recording {
     pub queues: Vec<String>,
     /// Threads of the host, by number.
     pub threads: Vec<String>,
-    /// Commands, each queue's in the order in which they were queued; none where only sums are kept.
+    /// Commands, in the order in which each queue received them; empty if only sums are kept.
     pub commands: Vec<Command>,
-    /// Spans, in the order in which they ended; none where only sums are kept.
+    /// Spans, in the order in which they ended; empty if only sums are kept.
     pub spans: Vec<Span>,
-    /// Memory held; nothing where only sums are kept.
+    /// Memory in use; empty if only sums are kept.
     pub held: Vec<HeldBytes>,
     /// Sums by group and name.
     pub totals: Vec<(Group, NameId, Total)>,
 }
 
 impl Recording {
-    /// The name of a number.
+    /// The name with this number.
     pub fn name(&self, id: NameId) -> &str {
         self.names.get(id as usize).map_or("", |name| name)
     }
 }
 
-/// Names by number, each once.
+/// Names by number, without repetition.
 #[derive(Debug, Default)]
 pub(super) struct Names {
     ids: HashMap<Arc<str>, NameId>,

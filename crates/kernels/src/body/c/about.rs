@@ -1,11 +1,11 @@
-//! What the head of a source says of its arguments.
+//! Descriptions for the comment at the head of a source.
 
 use lanefield_reference::links::LinkFormat;
 use lanefield_reference::object::Object;
 
 use crate::body::dialect::Dialect;
 
-/// The order of the words of an object, where it is not plain.
+/// A description of the order of the words of an object, if it is not obvious.
 pub fn order_of_words(object: Object) -> Option<&'static str> {
     match object {
         Object::Spinors(_) => Some(", word 3 * spin + colour"),
@@ -37,7 +37,7 @@ pub fn about_links(format: LinkFormat) -> String {
     )
 }
 
-/// Where a source comes from, and how it is compiled. `of` is a kernel or a map, and `more` is said of its bits, and `at_last` of all of it.
+/// The origin of a source, and how to compile it. `of`: "kernel" or "map"; `more`: text after "the bits of"; `at_last`: text at the end.
 pub fn origin(dialect: Dialect, of: &str, more: &str, at_last: &str) -> [String; 3] {
     [
         format!(
@@ -50,12 +50,12 @@ pub fn origin(dialect: Dialect, of: &str, more: &str, at_last: &str) -> [String;
     ]
 }
 
-/// Lines as a comment. Those that are indented say what an argument is: where they are cut, what follows is indented as far as `indent`.
+/// Formats lines as a comment. Lines that begin with blanks describe an argument; if they are wrapped, the continuation is indented by `indent`.
 pub fn commented(lines: &[String], indent: usize) -> String {
     lines.iter().map(|line| wrapped(line, if line.starts_with("  ") { indent } else { 0 })).collect()
 }
 
-/// How a source is compiled.
+/// How to compile a source.
 fn compiled_with(dialect: Dialect) -> &'static str {
     match dialect {
         Dialect::C => {
@@ -72,7 +72,7 @@ fn compiled_with(dialect: Dialect) -> &'static str {
     }
 }
 
-/// A line of a comment, cut where it is too long; what follows is indented.
+/// A line of a comment, wrapped if it is too long, with the continuation indented.
 fn wrapped(line: &str, indent: usize) -> String {
     const WIDTH: usize = 117;
     let mut text = String::new();

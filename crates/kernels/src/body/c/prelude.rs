@@ -1,4 +1,4 @@
-//! What stands before a kernel in C, CUDA or HIP: includes, types, and the functions that it calls, each of which rounds once.
+//! The code before a kernel in C, CUDA or HIP: includes, types, and the functions that it calls, each of which rounds once.
 
 use lanefield_reference::links::LinkFormat;
 use lanefield_reference::real::Precision;
@@ -6,7 +6,7 @@ use lanefield_reference::real::Precision;
 use super::target::{Target, other_name, real_name};
 use crate::body::dialect::Dialect;
 
-/// Functions that a kernel may call, each after those that it calls.
+/// Functions that a kernel may call. Each comes after those that it calls.
 pub fn functions(target: Target) -> Vec<(String, String)> {
     let Target { dialect, precision, links, .. } = target;
     let mut functions = operations("r", "real", precision, dialect);
@@ -44,7 +44,7 @@ pub fn types(target: Target, kernel: &str) -> String {
     format!("\ntypedef {real} real;\ntypedef struct {{\n    real re, im;\n}} cplx;\n{matrix}")
 }
 
-/// Those of `functions`, by name, that the text of a kernel calls, or one of them that comes after.
+/// The functions that the text of a kernel calls, directly or through functions that follow in the list.
 pub fn called(dialect: Dialect, functions: Vec<(String, String)>, kernel: &str) -> String {
     let mut called = String::new();
     for (name, text) in functions.into_iter().rev() {
@@ -62,7 +62,7 @@ pub fn called(dialect: Dialect, functions: Vec<(String, String)>, kernel: &str) 
     called.replace("INLINE", inline)
 }
 
-/// What is included, and how the compiler is told to fuse nothing.
+/// The includes, and the pragma or option that forbids the compiler to fuse operations.
 pub fn includes(dialect: Dialect) -> &'static str {
     match dialect {
         Dialect::C => {
@@ -83,7 +83,7 @@ pub fn includes(dialect: Dialect) -> &'static str {
     }
 }
 
-/// The operations on numbers of a type: each rounds once.
+/// The operations on numbers of a type. Each rounds once.
 pub fn operations(suffix: &str, ty: &str, precision: Precision, dialect: Dialect) -> Vec<(String, String)> {
     let is_f64 = precision == Precision::F64;
     let (of_cuda, of_c) = if is_f64 { ("d", "") } else { ("f", "f") };
@@ -114,7 +114,7 @@ pub fn operations(suffix: &str, ty: &str, precision: Precision, dialect: Dialect
     all
 }
 
-/// Complex numbers (`docs/arithmetic.md` §2), each after those that it calls.
+/// Complex numbers (`docs/arithmetic.md` §2). Each function comes after those that it calls.
 const COMPLEX: &[(&str, &str)] = &[
     ("new", "cplx new_c(real re, real im) {\n    cplx c;\n    c.re = re;\n    c.im = im;\n    return c;\n}"),
     ("add", "cplx add_c(cplx a, cplx b) { return new_c(add_r(a.re, b.re), add_r(a.im, b.im)); }"),
@@ -154,7 +154,7 @@ const MEMORY: &[(&str, &str)] = &[
     ),
 ];
 
-/// Random numbers (`docs/arithmetic.md` §23), each after those that it calls.
+/// Random numbers (`docs/arithmetic.md` §23). Each function comes after those that it calls.
 const DRAWS: &[(&str, &str)] = &[
     ("whole", "unsigned int whole(real x) { return x >= 0 && x < 16777216 ? (unsigned int)x : 0; }"),
     (
@@ -181,7 +181,7 @@ const DRAW_UNIFORM: &str =
         to[word] = uniform_of(c[word]);
 }";
 
-/// Links from what is stored of them (`docs/arithmetic.md` §5), each after those that it calls.
+/// Functions that rebuild links from the stored reals (`docs/arithmetic.md` §5). Each comes after those that it calls.
 fn link_functions(format: LinkFormat, precision: Precision, dialect: Dialect) -> Vec<(String, String)> {
     let own = |functions: &[(&str, &str)]| -> Vec<(String, String)> {
         functions.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect()

@@ -1,29 +1,29 @@
-//! A source: what stands around the body of a kernel or a map.
+//! A source: the code around the body of a kernel or a map.
 
 use super::about::commented;
 use super::prelude::{called, includes};
 use crate::body::dialect::Dialect;
 
-/// A kernel or a map as a source that needs nothing else.
+/// A self-contained source of a kernel or a map.
 #[derive(Clone, Debug)]
 pub struct Source {
     /// The language.
     pub dialect: Dialect,
     /// The name of the kernel.
     pub name: String,
-    /// Lines of the comment at the head. Those that begin with blanks say what an argument is.
+    /// The lines of the comment at the head. Lines that begin with blanks describe an argument.
     pub head: Vec<String>,
-    /// How far such a line is indented where it is cut.
+    /// The indentation of the continuation of such a line.
     pub indent: usize,
-    /// Its types.
+    /// The definitions of types.
     pub types: String,
-    /// What it may call, by name, each after those that it calls.
+    /// The functions that it may call, by name. Each comes after those that it calls.
     pub functions: Vec<(String, String)>,
     /// The declarations of its arguments.
     pub arguments: Vec<String>,
-    /// What stands in its braces.
+    /// The code within its braces.
     pub inside: String,
-    /// Functions of the host.
+    /// Host functions.
     pub after: String,
 }
 

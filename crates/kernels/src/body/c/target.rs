@@ -1,4 +1,4 @@
-//! What a body is written for in C, CUDA or HIP.
+//! The target for which a kernel function is written in C, CUDA or HIP.
 
 use lanefield_reference::layout::LegOrder;
 use lanefield_reference::links::LinkFormat;
@@ -6,12 +6,12 @@ use lanefield_reference::real::Precision;
 
 use crate::body::dialect::Dialect;
 
-/// What a body is written for.
+/// The target for which a kernel function is written.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
     /// The language: C, CUDA or HIP.
     pub dialect: Dialect,
-    /// The precision of its fields, f32 or f64: in half precision it is written for f32.
+    /// The precision of its fields, f32 or f64. For half precision it is f32.
     pub precision: Precision,
     /// How links are stored.
     pub links: LinkFormat,

@@ -1,4 +1,4 @@
-//! Memory transactions that carry bytes nobody asked for, and accesses that touch more cache lines than they must.
+//! Memory transactions with bytes that no work-item requested, and accesses that touch more cache lines than necessary.
 
 use super::words::{megabytes, percent};
 use crate::doctor::finding::{Fault, Finding, Remedy};
@@ -6,10 +6,10 @@ use crate::doctor::observation::{ArrayAccess, Observation, Pass};
 
 /// Arrays below this efficiency are named.
 const POOR: f64 = 0.9;
-/// Unless what they waste is below this share of all: tables of a few bytes a site.
+/// Unless their waste is below this share of the total: tables of a few bytes per site.
 const LITTLE: f64 = 0.02;
 
-/// What is wasted, of all arrays: by sectors, which memory and the last cache move, or by lines, one after the other of which a first cache serves.
+/// The waste over all arrays: by sectors, which memory and the last cache move, or by lines, which a first-level cache serves one after the other.
 struct Waste<'p> {
     poor: Vec<&'p ArrayAccess>,
     asked: f64,
@@ -35,23 +35,23 @@ impl<'p> Waste<'p> {
     }
 }
 
-/// The bytes of all sectors that are moved, or of all lines that are touched, against those asked for: whichever wastes more.
+/// Compares the bytes of all sectors that are moved, or of all lines that are touched, with the bytes requested: whichever wastes more.
 pub fn access(observation: &Observation, pass: &Pass) -> Option<Finding> {
-    // Where work-items do not run in step, none moves bytes for another.
+    // If work-items do not run in step, none moves bytes for another.
     if observation.machine.wavefront == 1 {
         return None;
     }
     let by_sector = Waste::of(pass, |array| array.efficiency);
     let by_line = Waste::of(pass, |array| array.line_efficiency);
-    // Lines are never used better than sectors are: what sectors explain is theirs.
+    // Lines are never used better than sectors, so the waste that sectors explain is attributed to them.
     let (waste, title) = match by_sector.share() >= LITTLE.max(by_line.share() / 2.0) {
         true => {
             let (share, names) = (percent(by_sector.share()), by_sector.names());
-            (&by_sector, format!("{share} of the bytes that are moved for {names} are not used"))
+            (&by_sector, format!("{share} of the bytes moved for {names} are not used"))
         }
         false if by_line.share() > 0.0 => {
             let (times, names) = (by_line.moved / by_line.asked, by_line.names());
-            (&by_line, format!("accesses to {names} touch {times:.1} times the cache lines that they must"))
+            (&by_line, format!("accesses to {names} touch {times:.1} times as many cache lines as necessary"))
         }
         false => return None,
     };

@@ -1,5 +1,5 @@
-//! What a profiler's counters say that a kernel is bound by (`crate::counters`), and what to try. What is to be tried comes from docs/performance.md and
-//! docs/tuning.md; the gain is a bound, since counters do not tell how much of what is moved, or of what is computed, is needed.
+//! What a kernel is limited by according to a profiler's counters (`crate::counters`), and what to try. The advice comes from docs/performance.md
+//! and docs/tuning.md. The gain is an upper bound, since counters do not tell how much of the data moved, or of the arithmetic, is needed.
 
 use super::words::{megabytes, percent};
 use crate::binding::Limit;
@@ -43,7 +43,7 @@ pub fn counters(observation: &Observation, pass: &Pass) -> Option<Finding> {
     Some(Finding::new(Fault::Counters, title, gain, evidence, &to_try(counters, binds.limit), Remedy::Several))
 }
 
-/// What can be gained where device memory binds: what is moved beyond what must be, where that is known.
+/// The possible gain if device memory is the limit: bytes moved beyond the ideal bytes, if these are known.
 fn of_memory(observation: &Observation, counters: &KernelCounters, share: f64) -> (f64, String) {
     let needed = observation.bytes as f64;
     match counters.total_rw_bytes {
@@ -59,7 +59,7 @@ fn to_try(counters: &KernelCounters, limit: Limit) -> String {
     let mut tries: Vec<&str> = Vec::new();
     match limit {
         Limit::Unit(Unit::Dram) => tries.extend([
-            "fewer bytes: links of 12 reals (--reconstruct 12), half precision, kernels that are one pass (eo_clover)",
+            "fewer bytes: gauge compression (--reconstruct 12), half precision, fused kernels (eo_clover)",
             "bytes that others read again kept in L2: --stores streaming, --link-loads past-l1",
         ]),
         Limit::Unit(Unit::L2) => tries.extend([
@@ -73,7 +73,7 @@ fn to_try(counters: &KernelCounters, limit: Limit) -> String {
         ]),
         Limit::Unit(Unit::Lsu) => tries.push("fewer and wider accesses: --access 16, --lanes 128"),
         Limit::Unit(Unit::Issue | Unit::Alu | Unit::Fma) => tries.extend([
-            "fewer instructions: wider accesses (--access 16), links of 18 reals where they are rebuilt, f32 where half precision is unpacked",
+            "fewer instructions: wider accesses (--access 16), --reconstruct 18 instead of rebuilding links, f32 instead of unpacking half precision",
             "work that right-hand sides share: --rhs-per-work-item",
         ]),
         Limit::Unit(Unit::Fp64) => tries.push("f32 where f64 is not needed: a solver of mixed precision"),
@@ -82,7 +82,7 @@ fn to_try(counters: &KernelCounters, limit: Limit) -> String {
         ),
         _ => tries.extend(against_latency(counters)),
     }
-    // Whatever binds: a share of more than this of the wide accesses of a warp is wasted.
+    // For any limit: if more than this share of a warp's wide accesses is wasted.
     let poor = |sectors: Option<f64>| sectors.is_some_and(|sectors| sectors > MOST_SECTORS);
     if poor(counters.sectors_per_load) || poor(counters.sectors_per_store) {
         tries.push("accesses of a warp that lie together: --mapping lane-fast, wider lanes (--lanes 128)");
@@ -93,7 +93,7 @@ fn to_try(counters: &KernelCounters, limit: Limit) -> String {
     tries.join("; ")
 }
 
-/// Sectors of 32 bytes that a warp asks for where each of its 32 work-items accesses 16 bytes that lie together.
+/// Sectors of 32 bytes per request if each of a warp's 32 work-items accesses 16 contiguous bytes.
 const MOST_SECTORS: f64 = 16.5;
 
 fn against_latency(counters: &KernelCounters) -> Vec<&'static str> {
@@ -109,7 +109,7 @@ fn against_latency(counters: &KernelCounters) -> Vec<&'static str> {
     let Some(largest) = counters.largest_stall() else { return vec![more_warps] };
     match largest.reason {
         Stall::LONG_SCOREBOARD => vec![
-            "more bytes on their way: wider accesses (--access 16), groups that stay (--grid-stride on)",
+            "more bytes in flight: wider accesses (--access 16), grid-stride launches (--grid-stride on)",
             more_warps,
         ],
         Stall::SHORT_SCOREBOARD | Stall::MIO_THROTTLE => {
@@ -119,7 +119,7 @@ fn against_latency(counters: &KernelCounters) -> Vec<&'static str> {
         Stall::LG_THROTTLE => vec!["fewer and wider accesses: --access 16, --lanes 128"],
         Stall::MATH_PIPE_THROTTLE | Stall::WAIT | Stall::NOT_SELECTED => {
             vec![
-                "fewer instructions: wider accesses (--access 16), links of 18 reals where they are rebuilt",
+                "fewer instructions: wider accesses (--access 16), --reconstruct 18 instead of rebuilding links",
                 more_warps,
             ]
         }

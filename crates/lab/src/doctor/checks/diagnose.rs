@@ -1,11 +1,11 @@
-//! All checks, one after the other.
+//! Runs all checks, one after the other.
 
 use super::{access, counters, groups, passes, spills, timeline};
 use crate::doctor::finding::{Finding, WORTH_A_FINDING};
 use crate::doctor::observation::{Observation, Pass};
 
 pub fn diagnose(observation: &Observation) -> Vec<Finding> {
-    /// What is wrong with a pass; its gain is a share of the time of that pass.
+    /// A check of one pass; the gain is a share of the time of that pass.
     type OfPass = fn(&Observation, &Pass) -> Option<Finding>;
     let checks: [OfPass; 5] =
         [groups::group_size, groups::launch_shape, spills::spills, access::access, counters::counters];

@@ -1,26 +1,26 @@
-//! Whether work-groups suit wavefronts, and whether there are enough of them.
+//! Whether the size of work-groups suits wavefronts, and whether there are enough groups.
 
 use super::words::{micros, percent};
 use crate::doctor::finding::{Fault, Finding, Remedy};
 use crate::doctor::observation::{Observation, OtherGroup, Pass};
 use crate::{Compared, Spread};
 
-/// Wavefronts that each compute unit must have at least: one for each of its four schedulers.
+/// The least number of wavefronts per compute unit: one for each of its four schedulers.
 const WAVEFRONTS_A_UNIT: usize = 4;
-/// Another size of groups counts from this gain on; less comes and goes with the state of the memory.
+/// The least gain for which another group size counts; smaller ones vary with the state of the memory.
 const WORTH_ANOTHER_SIZE: f64 = 0.04;
 
-/// Times that differ by less than this factor are as good.
+/// Times that differ by less than this factor count as equal.
 const AS_GOOD: f64 = 1.015;
 
-/// Idle lanes, or another size that was measured to be faster. Where other sizes were measured, the measurement decides.
+/// Idle lanes, or another group size that was measured to be faster. If other sizes were measured, the measurement decides.
 pub fn group_size(observation: &Observation, pass: &Pass) -> Option<Finding> {
     let wavefront = observation.machine.wavefront;
     let (filled, sites) = (pass.filled(wavefront), pass.group / pass.lanes.max(1));
     let idle = 1.0 - filled;
     let faster = pass.other_groups.iter().filter_map(|other| Some((other.size, other.compared.gain()?)));
     let most = faster.clone().map(|(_, gain)| gain).fold(0.0, f64::max);
-    // Of sizes that are as good, the smallest: it leaves the scheduler the most freedom.
+    // Among equally fast sizes, the smallest leaves the scheduler the most freedom.
     let measured = faster.filter(|(_, gain)| 1.0 - gain <= AS_GOOD * (1.0 - most)).min_by_key(|(size, _)| *size);
     let (size, gain) = match measured {
         Some((size, gain)) if gain >= WORTH_ANOTHER_SIZE => (size, gain),
@@ -40,7 +40,7 @@ pub fn group_size(observation: &Observation, pass: &Pass) -> Option<Finding> {
             format!("{} (10 – 90 %: {} – {})", micros(*median), micros(*tenth), micros(*ninetieth))
         };
         evidence.push(format!(
-            "{size} a group: {}, alternating with {} as it is",
+            "{size} a group: {}, alternating with the present size: {}",
             in_words(changed),
             in_words(present)
         ));
@@ -65,12 +65,12 @@ pub(crate) fn launch_shape(observation: &Observation, pass: &Pass) -> Option<Fin
     let runs_on_cpu = machine.is_cpu && !machine.stands_for_gpu;
     let wanted = if runs_on_cpu { machine.units } else { machine.units * WAVEFRONTS_A_UNIT };
     let busy = (groups as f64 / machine.units as f64).min(wavefronts as f64 / wanted as f64);
-    // Many small launches are another fault; a profile may not tell how many work-items there were.
+    // Many small launches are a different fault; a profile may not have the number of work-items.
     if busy >= 1.0 || pass.launches > 1 || pass.work_items == 0 {
         return None;
     }
     let enough = wanted.div_ceil(pass.group.div_ceil(machine.wavefront.max(1)).max(1)).max(machine.units);
-    // Twice as many groups as fill the device at once even out what they take.
+    // With twice as many groups as fill the device at once, differences in their times even out.
     let enough = if runs_on_cpu { enough } else { 2 * enough };
     let title = format!("{groups} groups of {} work-items use {} of the device", pass.group, percent(busy));
     let gain = (1.0 - busy).min(observation.headroom_of(pass));

@@ -1,5 +1,5 @@
-//! The checklist, one check a file. Each judges an observation by itself, and predicts what the change would gain: never more than lies between
-//! a kernel and its floor, since no change makes memory faster.
+//! The checklist, with one check per file. Each judges an observation on its own, and predicts the gain of a change. The gain never exceeds the
+//! distance between a kernel and its floor, since no change makes memory faster.
 
 mod access;
 mod counters;

@@ -1,12 +1,12 @@
-//! What happens on the host and between launches.
+//! The time spent on the host and between launches.
 
 use super::words::{megabytes, micros, percent};
 use crate::doctor::finding::{Fault, Finding, Remedy};
 use crate::doctor::observation::{Observation, Timeline};
 
-/// Fewer launches in a run are not many.
+/// Fewer launches per run than this are not many.
 const MANY_LAUNCHES: usize = 8;
-/// Kernels shorter than so many empty launches are mostly launch.
+/// A kernel shorter than this number of empty launches is dominated by its launch.
 const SHORT: f64 = 4.0;
 
 pub fn transfers(observation: &Observation) -> Option<Finding> {
@@ -19,8 +19,8 @@ pub fn transfers(observation: &Observation) -> Option<Finding> {
             format!("{} of {} of a run", micros(transfers), micros(run)),
             format!("{} at {:.1} GB/s{on_device}", megabytes(bytes), bytes / transfers.max(1e-9) / 1e9),
         ];
-        let title = format!("{} of the time goes into transfers between host and device", percent(transfers / run));
-        let change = "keep the data on the device: write it once before, read it once after all runs; where it must move, through pinned memory";
+        let title = format!("{} of the time is spent on transfers between host and device", percent(transfers / run));
+        let change = "keep the data on the device: write it once before and read it once after all runs; use pinned memory for the other transfers";
         Finding::new(Fault::Transfers, title, transfers / run, evidence, change, Remedy::KeepOnDevice)
     })
 }
@@ -30,8 +30,8 @@ pub fn allocations(observation: &Observation) -> Option<Finding> {
     let run = observation.run_seconds();
     (allocated_buffers > 0).then(|| {
         let evidence =
-            vec![format!("{allocated_buffers} buffers made in a run, {} of {}", micros(allocations), micros(run))];
-        let title = format!("{} of the time goes into allocations", percent(allocations / run));
+            vec![format!("{allocated_buffers} buffers allocated in a run, {} of {}", micros(allocations), micros(run))];
+        let title = format!("{} of the time is spent on allocations", percent(allocations / run));
         let change = "allocate once, outside of the loop, or from a pool";
         Finding::new(Fault::Allocations, title, allocations / run, evidence, change, Remedy::KeepBuffers)
     })
@@ -58,6 +58,6 @@ pub fn launches(observation: &Observation) -> Option<Finding> {
     ];
     let title =
         format!("{launches} launches: {} of the time is overhead of launching", percent((overhead / run).min(1.0)));
-    let change = "launch fewer, larger kernels: more work a launch, or several steps in one";
+    let change = "launch fewer, larger kernels: more work in each launch, or several steps in one";
     Some(Finding::new(Fault::Launches, title, (overhead / run).min(1.0), evidence, change, Remedy::OneLaunch))
 }

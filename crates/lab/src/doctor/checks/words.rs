@@ -1,4 +1,4 @@
-//! Numbers of evidence, for people.
+//! Formats the numbers of evidence.
 
 pub(super) use crate::counters::in_percent as percent;
 

@@ -1,4 +1,4 @@
-//! Causes that are seen in the bits of each number: a flipped bit, signs of zeros, flushed subnormals, bytes in the other order, a lower precision.
+//! Causes that show in the bits of each number: a flipped bit, signs of zeros, flushed subnormals, swapped bytes, a lower precision.
 
 use super::case::Case;
 use super::factor;
@@ -13,7 +13,7 @@ pub(super) fn causes(case: &Case<'_>) -> Vec<Cause> {
     causes
 }
 
-/// One number differs, by one bit.
+/// A single number differs, in one bit.
 fn flipped_bit(case: &Case<'_>) -> Option<Cause> {
     if case.comparison.differing + case.comparison.accepted != 1 {
         return None;
@@ -22,7 +22,8 @@ fn flipped_bit(case: &Case<'_>) -> Option<Cause> {
     let (a, b) = (bits(case.a[place], case.kind), bits(case.b[place], case.kind));
     let flipped = a ^ b;
     if !flipped.is_power_of_two() {
-        let sentence = "a single number differs: memory, the disk, or a hand that edited it; a kernel would rarely miss one number alone";
+        let sentence =
+            "a single number differs: memory, the disk, or an edit; a kernel rarely gets a single number wrong";
         return Some(Cause::new(
             "one_number",
             Confidence::Likely,
@@ -40,7 +41,7 @@ fn flipped_bit(case: &Case<'_>) -> Option<Cause> {
     Some(Cause::new(
         "flipped_bit",
         Confidence::Certain,
-        format!("one bit of one number is flipped, {part}: memory, the disk, or a hand that edited it"),
+        format!("one bit of one number is flipped, {part}: memory, the disk, or an edit"),
         format!("bit {bit} of {} is all that differs", if case.kind == Kind::F32 { 32 } else { 64 }),
     ))
 }
@@ -53,7 +54,7 @@ fn all_that_differ(count: u64) -> String {
     }
 }
 
-/// Whether all numbers that differ do so in the way that `is_so` knows; how many they are.
+/// If `is_so` holds for all numbers that differ, returns how many they are.
 fn all(case: &Case<'_>, is_so: impl Fn(f64, f64) -> bool) -> Option<u64> {
     case.differing().try_fold(0, |count, place| is_so(case.a[place], case.b[place]).then_some(count + 1))
 }
@@ -98,7 +99,7 @@ fn swapped_bytes(case: &Case<'_>) -> Option<Cause> {
     Some(Cause::new("bytes", Confidence::Certain, sentence, all_that_differ(count)))
 }
 
-/// Whether an f64 is an f32.
+/// Whether an f64 can be represented as an f32.
 fn is_single(x: f64) -> bool {
     x.is_nan() || f64::from(x as f32) == x
 }
@@ -130,7 +131,7 @@ fn single_precision(case: &Case<'_>) -> Option<Cause> {
     None
 }
 
-/// Numbers that nobody wrote: zero, or all the same, wherever they differ.
+/// Numbers that were not written: zero, or all the same, wherever the arrays differ.
 fn unwritten(case: &Case<'_>) -> Option<Cause> {
     for (name, other, found) in [("B", "A", case.b), ("A", "B", case.a)] {
         if case.comparison.differing > 1 && case.differing().all(|place| found[place] == 0.0) {

@@ -1,4 +1,4 @@
-//! What the tests of hypotheses look at.
+//! The data with which hypotheses are tested.
 
 use lanefield::reference::layout::Extents;
 
@@ -11,10 +11,10 @@ pub(super) struct Case<'a> {
     pub a: &'a [f64],
     pub b: &'a [f64],
     pub axes: &'a Axes,
-    /// Real numbers of a number: 2 of a complex one.
+    /// Reals per number: 2 for complex numbers.
     pub parts: usize,
     pub kind: Kind,
-    /// Sites with differences, ascending.
+    /// Sites with differences, in ascending order.
     pub sites: Vec<usize>,
     pub comparison: &'a Comparison,
     pub options: CompareOptions,
@@ -29,7 +29,7 @@ impl Case<'_> {
         self.axes.extents
     }
 
-    /// The places of all real numbers that differ by more than is accepted, in the order of memory.
+    /// The positions of all real numbers that differ by more than is accepted, in memory order.
     pub fn differing(&self) -> impl Iterator<Item = usize> {
         let ulps = self.comparison.ulps;
         let accepted = move |a, b| ulps > 0 && ulps_between(a, b, self.kind).is_some_and(|distance| distance <= ulps);
@@ -52,7 +52,7 @@ impl Case<'_> {
         }
     }
 
-    /// "at the sites that differ ", where not all do.
+    /// "at the sites that differ, ", if not all do.
     pub(crate) fn where_they_differ(&self) -> &'static str {
         if self.comparison.differing_sites < self.comparison.sites { "at the sites that differ, " } else { "" }
     }

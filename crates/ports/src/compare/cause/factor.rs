@@ -1,4 +1,4 @@
-//! One number times the other array: another normalisation, or a constant that is a little wrong.
+//! B is A times one number: another normalisation, or a constant that is slightly wrong.
 
 use num_complex::Complex;
 
@@ -6,14 +6,14 @@ use super::case::Case;
 use super::guess::{Cause, Confidence};
 use crate::Content;
 
-/// Roundings by which each number may miss the product.
+/// Number of roundings by which each number may differ from the product.
 const ROUNDINGS: f64 = 4.0;
-/// A factor nearer to 1 than so many roundings is none: numbers that differ by their roundings have one, too.
+/// A factor closer to 1 than this number of roundings does not count: numbers that differ by rounding have one too.
 const LEAST: f64 = 32.0;
 
-/// B = c·A with one number c, where they differ. Minus signs and powers of i are found by [`super::spins`], with all their bits.
+/// B = c·A with one number c, at the sites that differ. Minus signs and powers of i are found by [`super::spins`], with all bits.
 pub(super) fn cause(case: &Case<'_>) -> Option<Cause> {
-    // Where few numbers differ, a factor is soon found.
+    // With few numbers that differ, some factor is easily found.
     if case.comparison.differing < 16 {
         return None;
     }
@@ -43,13 +43,13 @@ pub(super) fn cause(case: &Case<'_>) -> Option<Cause> {
     Some(Cause::new("factor", Confidence::Certain, sentence, format!("{}, to {ROUNDINGS} roundings", case.counted())))
 }
 
-/// That of the largest number, which is nearest to its bits.
+/// The ratio of the largest numbers, which is the most accurate.
 fn ratio(case: &Case<'_>) -> Option<f64> {
     let largest = case.differing().max_by(|&x, &y| case.a[x].abs().total_cmp(&case.a[y].abs()))?;
     Some(case.b[largest] / case.a[largest])
 }
 
-/// What a factor may come from, in brackets; empty if nothing is known.
+/// The possible origin of a factor, in brackets; empty if none is known.
 pub(super) fn meaning(c: Complex<f64>, case: &Case<'_>) -> String {
     let near = |x: f64, y: f64| (x - y).abs() <= 1e-6 * y.abs();
     if !near(c.re, c.norm().copysign(c.re)) {
@@ -81,7 +81,7 @@ pub(super) fn meaning(c: Complex<f64>, case: &Case<'_>) -> String {
         power(slice, "the sites of a time slice: an average or a sum");
     }
     let named = known.len();
-    // What κ would be, if it is one that is used.
+    // The κ that would explain it, if it is a plausible one.
     let (single, squared) = match size > 1.0 {
         true => ((0.5 / size, "1/(2κ) = 4 + mass"), (0.5 / size.sqrt(), "1/(2κ)²")),
         false => ((0.5 * size, "2κ = 1/(4 + mass)"), (0.5 * size.sqrt(), "(2κ)²")),
@@ -97,7 +97,8 @@ pub(super) fn meaning(c: Complex<f64>, case: &Case<'_>) -> String {
     if known.is_empty() { String::new() } else { format!(" ({})", known.join("; or ")) }
 }
 
-/// A factor that is known to a relative error: its real or imaginary part is 0 if it is no larger, and it is a number of few digits if it is near to one.
+/// A factor that is known to a relative error: a real or imaginary part within the error becomes 0, and a number close to one with few digits
+/// becomes that.
 pub(super) fn rounded(c: Complex<f64>, error: f64) -> Complex<f64> {
     let size = c.norm();
     let digits = (-error.log10() - 1.0).clamp(1.0, 14.0) as usize;

@@ -1,4 +1,4 @@
-//! A cause, and how sure it is.
+//! A cause, and how certain it is.
 
 use serde::Serialize;
 
@@ -7,9 +7,9 @@ use serde::Serialize;
 pub enum Confidence {
     /// It explains every number that differs.
     Certain,
-    /// It explains where they lie, or how far apart they are.
+    /// It explains where the differences are, or how large they are.
     Likely,
-    /// It fits, as other causes might.
+    /// It fits, but other causes might too.
     Possible,
 }
 
@@ -19,7 +19,7 @@ pub struct Cause {
     pub kind: &'static str,
     pub confidence: Confidence,
     pub sentence: String,
-    /// What speaks for it, in numbers.
+    /// The evidence, in numbers.
     pub evidence: String,
 }
 

@@ -1,4 +1,4 @@
-//! The difference of two hops of which one leg is wrong has the spin structure of that leg: rows 2 and 3 of (1 ± γ) times anything follow from rows 0
+//! If one leg is wrong, the difference of two hops has the spin structure of that leg: rows 2 and 3 of (1 ± γ) times a spinor follow from rows 0
 //! and 1 (`docs/arithmetic.md` §4). This needs neither the links nor the source.
 
 use lanefield::reference::layout::{DIMENSION_NAMES, Extents, Leg};
@@ -14,7 +14,7 @@ fn name(projector: usize) -> String {
     format!("1 {} γ{}", if projector < 4 { '+' } else { '−' }, DIMENSION_NAMES[projector % 4])
 }
 
-/// The leg that has the projector in the hop: forward ones 1 − γ. In its dagger it is the opposite one.
+/// The leg with this projector in the hop (forward legs have 1 − γ), and the leg in its Hermitian conjugate, which is the opposite one.
 fn leg(projector: usize) -> (Leg, Leg) {
     let (forward, backward) = (Leg::forward(projector % 4), Leg::backward(projector % 4));
     if projector < 4 { (backward, forward) } else { (forward, backward) }
@@ -57,7 +57,7 @@ pub(super) fn causes(case: &Case<'_>) -> Vec<Cause> {
         let sites = &fitting[projector];
         let crossing = |leg: Leg| sites.iter().all(|&site| crosses(extents, extents.coordinate(site), leg));
         let slice = extents.volume() / extents[projector % 4];
-        // A few sites lie there by chance.
+        // A few sites are there by chance.
         let are_many = 2 * sites.len() >= slice;
         extents[projector % 4] > 2 && are_many && (crossing(leg(projector).0) || crossing(leg(projector).1))
     });
@@ -77,11 +77,11 @@ pub(super) fn causes(case: &Case<'_>) -> Vec<Cause> {
             at_few_sites(case, extents)
         ),
     };
-    // A handful of spinors is enough: each has twelve real equations.
+    // A few spinors are enough: each has twelve real equations.
     vec![Cause::new(if at_boundary { "boundary_phase" } else { "leg" }, Confidence::Certain, sentence, evidence)]
 }
 
-/// Sites that are named one by one.
+/// The largest number of sites that are named one by one.
 const FEW: usize = 4;
 
 fn coordinates(extents: Extents, site: usize) -> String {
@@ -95,13 +95,13 @@ fn at_few_sites(case: &Case<'_>, extents: Extents) -> String {
     if sites.len() > FEW { String::new() } else { format!(" at x,y,z,t = {}", sites.join(" and ")) }
 }
 
-/// Single links that are others in B: each is seen in the forward leg of its site, and in the backward leg of the site that it leads to.
+/// Single links that differ in B: each shows in the forward leg of its site, and in the backward leg of the site to which it leads.
 fn links(extents: Extents, fitting: &[Vec<usize>; 8]) -> Option<String> {
     let total: usize = fitting.iter().map(Vec::len).sum();
     if total == 0 || total > 2 * FEW {
         return None;
     }
-    // Forward legs have 1 − γ, and 1 + γ in the dagger.
+    // Forward legs have 1 − γ, and 1 + γ in the Hermitian conjugate.
     let of = |dagger: bool| -> Option<Vec<String>> {
         let mut links = Vec::new();
         for (d, direction) in DIMENSION_NAMES.iter().enumerate() {
@@ -118,8 +118,8 @@ fn links(extents: Extents, fitting: &[Vec<usize>; 8]) -> Option<String> {
     };
     let links = of(false).or_else(|| of(true))?;
     let sentence = match &links[..] {
-        [link] => format!("the link {link} is another one in B, and no other link is"),
-        links => format!("the links {} are others in B, and no other links are", links.join(", ")),
+        [link] => format!("only the link {link} is different in B"),
+        links => format!("only the links {} are different in B", links.join(", ")),
     };
     Some(format!("{sentence}: the legs forward from x,y,z,t and back to it are wrong"))
 }
@@ -130,7 +130,7 @@ enum Structure {
     Of(usize),
 }
 
-/// Roundings of the largest number by which the rows may miss the structure, and by which a difference must exceed that.
+/// Number of roundings of the largest number within which rows fit the structure, and which a difference must exceed.
 const ROUNDINGS: f64 = 64.0;
 const LEAST: f64 = 1e4;
 

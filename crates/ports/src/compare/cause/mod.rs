@@ -1,5 +1,6 @@
-//! A guess at the cause, from the pattern of what differs, and from hypotheses that are tried on the numbers: is B what A becomes where spins are
-//! exchanged, sites shifted, a lane read for another, numbers rounded? Each cause has what speaks for it, in numbers. None is better than a wrong one.
+//! Finds the probable cause, from the pattern of differences and from hypotheses that are tried on the numbers. For example: does B equal A with
+//! spins exchanged, sites shifted, lanes mixed up, or numbers rounded? Each cause is reported with its evidence, in numbers. No cause is better
+//! than a wrong one.
 
 mod bits;
 mod case;

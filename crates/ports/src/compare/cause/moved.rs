@@ -1,4 +1,5 @@
-//! Causes that are found by trying whether B's sites are other sites of A: shifted, in another order, in another lane of a vector. All bits must fit.
+//! Causes that are found by trying whether B's sites are other sites of A: shifted, in another order, or in another lane of a vector. All bits must
+//! agree.
 
 use lanefield::reference::layout::{DIMENSION_NAMES, Extents, Leg, Place, Sites};
 
@@ -14,7 +15,7 @@ pub(super) fn causes(case: &Case<'_>) -> Vec<Cause> {
     tests.iter().find_map(|test| test(case, extents)).into_iter().collect()
 }
 
-/// Whether at every site that differs B has the numbers of A at the site `source`.
+/// Whether B has, at every site that differs, the numbers of A at the site `source`.
 fn fits(case: &Case<'_>, source: impl Fn(usize) -> usize) -> bool {
     let reals = case.axes.words() * case.parts;
     case.sites.iter().all(|&site| {
@@ -26,14 +27,14 @@ fn fits(case: &Case<'_>, source: impl Fn(usize) -> usize) -> bool {
 }
 
 fn found(case: &Case<'_>, kind: &'static str, sentence: String) -> Option<Cause> {
-    // A few numbers may fit by chance, where they are zero.
+    // A few numbers may agree by chance if they are zero.
     let confidence = if case.comparison.differing >= 8 { Confidence::Certain } else { Confidence::Possible };
     Some(Cause::new(kind, confidence, sentence, format!("{}, bit for bit", case.counted())))
 }
 
-/// One or two sites that have the numbers of others.
+/// One or two sites have the numbers of other sites.
 fn copied(case: &Case<'_>, extents: Extents) -> Option<Cause> {
-    // Fewer numbers are those of another site by chance.
+    // Fewer numbers may be those of another site by chance.
     if case.comparison.differing < 8 {
         return None;
     }
@@ -45,7 +46,7 @@ fn copied(case: &Case<'_>, extents: Extents) -> Option<Cause> {
         [site] => {
             let source = (0..extents.volume()).find(|&source| source != site && fits(case, |_| source))?;
             let sentence = format!(
-                "B has at {} A's numbers of {}: a site was written to another's place",
+                "B has at {} A's numbers of {}: a site was written to the place of another",
                 name(site),
                 name(source)
             );
@@ -58,7 +59,7 @@ fn copied(case: &Case<'_>, extents: Extents) -> Option<Cause> {
     }
 }
 
-/// The sites of A at a distance, the same for all.
+/// All sites are shifted by the same distance.
 fn shifted(case: &Case<'_>, extents: Extents) -> Option<Cause> {
     let [first, _, _, ..] = case.sites[..] else { return None };
     let lengths = extents.as_array();
@@ -96,7 +97,7 @@ fn shifted(case: &Case<'_>, extents: Extents) -> Option<Cause> {
     found(case, "shifted", format!("{}{sentence}", case.where_they_differ()))
 }
 
-/// The sites of A in the opposite order in one direction.
+/// The sites are in the opposite order in one direction.
 fn reflected(case: &Case<'_>, extents: Extents) -> Option<Cause> {
     for d in (0..4).filter(|&d| extents[d] > 2) {
         let reflected = |site: usize, sum: usize| {
@@ -124,7 +125,7 @@ fn inverse(places: &[usize]) -> Vec<usize> {
     sites
 }
 
-/// The sites in memory with another axis fastest.
+/// The sites in memory have another axis fastest.
 fn axes(case: &Case<'_>, extents: Extents) -> Option<Cause> {
     let orders = (0..4).flat_map(|a| (0..4).flat_map(move |b| (0..4).map(move |c| [a, b, c])));
     let orders = orders.filter(|[a, b, c]| a != b && b != c && a != c).map(|[a, b, c]| [a, b, c, 6 - a - b - c]);
@@ -152,7 +153,7 @@ fn axes(case: &Case<'_>, extents: Extents) -> Option<Cause> {
     None
 }
 
-/// The sites in memory vector by vector, or with the lanes of vectors exchanged.
+/// The sites in memory are vector by vector, or have the lanes of vectors exchanged.
 fn lanes(case: &Case<'_>, extents: Extents) -> Option<Cause> {
     for lattice in lane_cuts(extents) {
         let (nsimd, nodes) = (lattice.nsimd(), lattice.nodes());

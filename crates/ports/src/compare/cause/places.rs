@@ -1,4 +1,4 @@
-//! Causes that are seen in where the differences lie: one site, one slice, one parity, next to a boundary, one lane, some spins or directions.
+//! Causes that show in the places of the differences: one site, one slice, one parity, next to a boundary, one lane, some spins or directions.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use crate::compare::wording::{grouped, percent};
 pub(super) fn causes(case: &Case<'_>) -> Vec<Cause> {
     let mut causes = Vec::new();
     if let Some(extents) = case.extents() {
-        // Where one or two sites lie is chance.
+        // The places of one or two sites are chance.
         causes.extend(match case.sites.len() {
             0..3 => one_site(case, extents),
             _ => [boundary, parity, slice, lane].iter().find_map(|test| test(case, extents)),
@@ -35,12 +35,12 @@ fn one_site(case: &Case<'_>, extents: Extents) -> Option<Cause> {
     }
     let [x, y, z, t] = extents.coordinate(site);
     let sentence = format!(
-        "only one site differs, x,y,z,t = {x},{y},{z},{t}: damaged memory, a thread that raced, or a loop that ends one site early or late"
+        "only one site differs, x,y,z,t = {x},{y},{z},{t}: damaged memory, a race between threads, or a loop that ends one site early or late"
     );
     Some(Cause::new("one_site", Confidence::Likely, sentence, case.counted()))
 }
 
-/// All sites that differ are next to a boundary: where the steps along one leg, or along both legs of a direction, cross it.
+/// All sites that differ are next to a boundary, where the steps along one leg, or along both legs of a direction, cross it.
 fn boundary(case: &Case<'_>, extents: Extents) -> Option<Cause> {
     let set = |legs: &[Leg]| -> BTreeSet<usize> {
         let crosses = |site: &usize| legs.iter().any(|leg| crosses(extents, extents.coordinate(*site), *leg));
@@ -51,7 +51,7 @@ fn boundary(case: &Case<'_>, extents: Extents) -> Option<Cause> {
     let mut best: Option<(f64, Vec<Leg>, usize)> = None;
     for legs in single.chain(both) {
         let of = set(&legs);
-        // A boundary that every site touches says nothing.
+        // A boundary that every site touches explains nothing.
         if of.len() == extents.volume() || !case.sites.iter().all(|site| of.contains(site)) {
             continue;
         }
@@ -93,7 +93,7 @@ fn parity(case: &Case<'_>, extents: Extents) -> Option<Cause> {
     let of = (0..extents.volume()).filter(|&site| parity(site) == first).count();
     let differing = case.sites.len();
     let sentence = format!(
-        "only {first} sites differ: the kernel for that parity, its links or its neighbours, or a field that has it from somewhere else"
+        "only {first} sites differ: the kernel for that parity, its links or its neighbours, or a field that takes it from elsewhere"
     );
     let evidence =
         format!("{} of {} {first} sites, no {} one", grouped(differing as u64), grouped(of as u64), first.other());
@@ -109,7 +109,7 @@ fn slice(case: &Case<'_>, extents: Extents) -> Option<Cause> {
         let all = case.sites.iter().all(|&site| extents.coordinate(site)[d] == slice);
         (extents[d] > 1 && all).then_some((d, slice))
     };
-    // The slice of which most differs.
+    // The slice with the largest share of differences.
     let (d, slice) = (0..4).filter_map(common).min_by_key(|(d, _)| extents.volume() / extents[*d])?;
     let (differing, of) = (case.sites.len(), extents.volume() / extents[d]);
     let sentence = format!("only sites with {} = {slice} differ", DIMENSION_NAMES[d]);
@@ -117,7 +117,7 @@ fn slice(case: &Case<'_>, extents: Extents) -> Option<Cause> {
     Some(Cause::new("slice", confidence(differing, of), sentence, evidence))
 }
 
-/// The lattices of vectors with 2 to 32 lanes, cut as the library cuts them.
+/// The lattices of vectors with 2 to 32 lanes, with the library's lane layouts.
 pub(super) fn lane_cuts(extents: Extents) -> impl Iterator<Item = Lattice> {
     let widths = LaneWidth::ALL.into_iter();
     let boards = [Checkerboard::RedBlack, Checkerboard::FullOnly];
@@ -135,7 +135,7 @@ pub(super) fn lane_cuts(extents: Extents) -> impl Iterator<Item = Lattice> {
     })
 }
 
-/// All sites that differ lie in one lane of vectors, or in few.
+/// All sites that differ are in one lane of vectors, or in few.
 fn lane(case: &Case<'_>, extents: Extents) -> Option<Cause> {
     let mut best: Option<(f64, Lattice, Vec<usize>, usize)> = None;
     for lattice in lane_cuts(extents) {
@@ -145,7 +145,7 @@ fn lane(case: &Case<'_>, extents: Extents) -> Option<Cause> {
         };
         let lanes: BTreeSet<usize> = case.sites.iter().map(|&site| lane(site)).collect();
         let of = lanes.len() * (extents.volume() / lattice.nsimd());
-        // A lane of one site is that site.
+        // A lane with one site is that site.
         if 2 * lanes.len() > lattice.nsimd() || extents.volume() < 2 * lattice.nsimd() {
             continue;
         }
@@ -155,7 +155,7 @@ fn lane(case: &Case<'_>, extents: Extents) -> Option<Cause> {
         }
     }
     let (share, lattice, lanes, of) = best?;
-    // One lane of wide vectors is few sites, which may lie in one by chance.
+    // One lane of wide vectors has few sites, which may be in one by chance.
     if case.sites.len() < 4 || share < 0.25 {
         return None;
     }
@@ -171,12 +171,12 @@ fn lane(case: &Case<'_>, extents: Extents) -> Option<Cause> {
     Some(Cause::new("lane", confidence, sentence, evidence))
 }
 
-/// Only some spins, colours, directions, s, or only real or imaginary parts differ.
+/// Only some spins, colours, directions or s, or only real or imaginary parts, differ.
 fn words(case: &Case<'_>) -> Vec<Cause> {
     let of_site = |histogram: &&Histogram| {
         histogram.by == "part" || histogram.by == "s" || case.axes.site.iter().any(|axis| axis.name == histogram.by)
     };
-    // Few numbers lie in few places.
+    // Few numbers are in few places.
     if case.comparison.differing < 8 {
         return Vec::new();
     }

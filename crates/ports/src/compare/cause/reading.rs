@@ -1,5 +1,5 @@
-//! Causes in how an array was read: it is in another order or basis than it was said to be. Each one is tried in which the other array has its bits; of
-//! bases with 1/√2, all but roundings.
+//! Causes in how an array was read: its order or basis is not the declared one. Each alternative is tried, and fits if the other array then has the
+//! same bits, or, for bases with 1/√2, the same numbers up to rounding.
 
 use num_complex::Complex;
 
@@ -11,7 +11,7 @@ use crate::order::{Convention, GammaBasis, Inner, Layout, Places, SiteOrder};
 use crate::projection::size;
 
 pub(super) fn causes(case: &Case<'_>) -> Vec<Cause> {
-    // One or two numbers fit some exchange by chance, if they are zeros.
+    // One or two numbers may fit an exchange by chance, if they are zeros.
     if case.comparison.differing < 3 || case.extents().is_none() {
         return Vec::new();
     }
@@ -21,7 +21,7 @@ pub(super) fn causes(case: &Case<'_>) -> Vec<Cause> {
         let declared = if is_b { b.declared } else { a.declared };
         others.extend(candidates(case, declared).map(|convention| (is_b, convention)));
     }
-    // What was said and is not so comes first, then what was not said.
+    // Wrong declarations come first, then missing ones.
     let declared = |is_b: bool| if is_b { case.options.b } else { case.options.a };
     others.sort_by_key(|&(is_b, other)| {
         let changed = changed(declared(is_b), other);
@@ -37,13 +37,13 @@ fn changed(a: Convention, b: Convention) -> [bool; 3] {
     [a.order != b.order, a.gamma != b.gamma, a.inner != b.inner]
 }
 
-/// How many of the changes lead away from ours.
+/// The number of changes that lead away from our convention.
 fn said(other: Convention, changed: [bool; 3]) -> usize {
     let away = self::changed(other, Convention::OURS);
     changed.iter().zip(away).filter(|(changed, away)| **changed && *away).count()
 }
 
-/// The conventions in which the array would be another one than in that which was said.
+/// The conventions other than the declared one in which the array could be.
 fn candidates(case: &Case<'_>, declared: Convention) -> impl Iterator<Item = Convention> {
     use SiteOrder::{EvenOdd, Gpt, Lexicographic, OddEven, Qdp};
     let axes = case.axes;
@@ -65,7 +65,7 @@ fn candidates(case: &Case<'_>, declared: Convention) -> impl Iterator<Item = Con
     all.filter(move |&other| other != declared)
 }
 
-/// An order by the name that was given, where that means the same for such fields.
+/// The order under its declared name, if that means the same for such fields.
 fn named(order: SiteOrder, declared: SiteOrder, have_directions: bool) -> SiteOrder {
     let class = |order: SiteOrder| {
         let parities = (order.has_parities(), order == SiteOrder::OddEven);
@@ -91,7 +91,7 @@ impl<'a> Side<'a> {
         Self { name, declared, numbers, other, places: places(case, declared) }
     }
 
-    /// Whether the array is the other one if it is read so.
+    /// Whether the array equals the other one if it is read in this convention.
     fn fits(&self, case: &Case<'_>, convention: Convention) -> bool {
         let Convention { order, gamma, inner } = convention;
         let asked = match (order, inner) == (self.declared.order, self.declared.inner) {
@@ -101,7 +101,7 @@ impl<'a> Side<'a> {
                 _ => return false,
             },
         };
-        // The number that lies, in the file, where this one is looked for.
+        // The number in the file at the position at which this one is expected.
         let source = |number: usize| asked.as_ref().map_or(number, |(asked, read)| read.number(asked.place(number)));
         let count = self.numbers.len() / 2;
         let spinors_move = inner == self.declared.inner || gamma == GammaBasis::DegrandRossi;
@@ -119,7 +119,7 @@ impl<'a> Side<'a> {
         };
         let (undo, matrix) = (self.declared.gamma.from_ours(), convention.gamma.to_ours());
         let roundings = if undo.is_exact() && matrix.is_exact() { 0.0 } else { 8.0 * case.unit() };
-        // Of the file, before its basis was changed.
+        // As in the file, before its basis was changed.
         let in_file = |number: usize| {
             let (spinor, spin, colour) = (number / 12, number / 3 % 4, number % 3);
             undo.times(std::array::from_fn(|k| complex(self.numbers, 12 * spinor + 3 * k + colour)))[spin]
@@ -136,7 +136,7 @@ impl<'a> Side<'a> {
     }
 }
 
-/// Where the numbers lie in a convention; `None` where such arrays cannot be in it.
+/// The positions of the numbers in a convention; `None` if such arrays cannot be in it.
 fn places(case: &Case<'_>, convention: Convention) -> Option<Places> {
     let convention = Convention { gamma: GammaBasis::DegrandRossi, ..convention };
     let layout = Layout::of_ours(&case.comparison.shape, case.axes.content, convention).ok()?;

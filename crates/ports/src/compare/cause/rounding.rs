@@ -1,4 +1,4 @@
-//! Differences of the size of roundings: contracted or uncontracted products, sums in another order.
+//! Differences of the size of rounding: contracted or uncontracted products, sums in another order.
 
 use super::case::Case;
 use super::guess::{Cause, Confidence};
@@ -7,13 +7,13 @@ use crate::compare::numbers::Kind;
 use crate::compare::wording::percent;
 use crate::order::GammaBasis;
 
-/// Roundings of a site's largest number that operators with few terms differ by at most.
+/// The largest difference for operators with few terms, in roundings of a site's largest number.
 const MOST: f64 = 64.0;
-/// Half an ulp of f32 that the difference of half of the sites must have for a step in single precision.
+/// The least difference at half of the sites, in half ulps of f32, for a step in single precision.
 const LEAST: f64 = 0.1;
-/// The largest relative norm of a difference that a solver's tolerance is taken for.
+/// The largest relative norm of a difference that is attributed to a solver's tolerance.
 const TOLERANCE: f64 = 1e-3;
-/// What it leaves of the numbers of half of the sites at most: more is another field.
+/// The largest difference that it leaves at half of the sites, relative to the numbers there: more is another field.
 const OF_SITE: f64 = 0.05;
 
 pub(super) fn causes(case: &Case<'_>) -> Vec<Cause> {
@@ -37,14 +37,14 @@ pub(super) fn causes(case: &Case<'_>) -> Vec<Cause> {
             );
             return vec![Cause::new("conversion", Confidence::Likely, sentence, evidence)];
         }
-        // How many numbers contraction changes depends on how many operations each has.
+        // How many numbers contraction changes depends on the number of operations of each.
         let sentence = format!(
             "all differ {far}: contracted or uncontracted products (a compiler that makes fma, or does not), or a sum in another order (of legs, of columns)"
         );
         return vec![Cause::new("rounding", Confidence::Likely, sentence, evidence)];
     }
     let half_ulp = f64::from(f32::EPSILON) / 2.0;
-    // Roundings are of one size everywhere; what a solver leaves is not, and may be of any.
+    // Rounding has the same size everywhere; the error of a solver does not, and may have any size.
     if case.kind == Kind::F64 && middle >= LEAST * half_ulp && largest <= MOST * half_ulp {
         let sentence = "they differ by roundings of f32, though both are f64: something on the way was in single precision (a constant, a literal, a link), or a solver stopped at such a residual";
         let evidence = format!(
@@ -53,7 +53,7 @@ pub(super) fn causes(case: &Case<'_>) -> Vec<Cause> {
         return vec![Cause::new("single_steps", Confidence::Likely, sentence, evidence)];
     }
     let norm = comparison.relative_norm;
-    // Nearly all numbers differ, nearly all of them by much more than roundings.
+    // Nearly all numbers differ, and nearly all of them by much more than rounding.
     let far: u64 = comparison.histograms.iter().filter(|histogram| histogram.by == "ulp").map(above_roundings).sum();
     if norm <= TOLERANCE && middle <= OF_SITE && 10 * far >= 9 * comparison.numbers {
         let sentence = format!(
@@ -67,18 +67,18 @@ pub(super) fn causes(case: &Case<'_>) -> Vec<Cause> {
     Vec::new()
 }
 
-/// A basis from which one of the arrays was converted with roundings.
+/// A basis from which one of the arrays was converted with rounding.
 fn rounded_basis(case: &Case<'_>) -> Option<GammaBasis> {
     [case.options.b.gamma, case.options.a.gamma].into_iter().find(|basis| !basis.to_ours().is_exact())
 }
 
-/// Numbers that differ by more than a few roundings.
+/// The number of numbers that differ by more than a few roundings.
 fn above_roundings(histogram: &Histogram) -> u64 {
     let few = ["1", "2", "3-4", "5-8", "9-16"];
     histogram.bins.iter().filter(|bin| !few.contains(&bin.at.as_str())).map(|bin| bin.differing).sum()
 }
 
-/// The largest |a − b| of each site that differs, divided by the largest number of that site, ascending; `None` where numbers are not finite.
+/// The largest |a − b| of each site that differs, divided by the largest number of that site, in ascending order; `None` if numbers are not finite.
 fn shares(case: &Case<'_>) -> Option<Vec<f64>> {
     let mut shares = Vec::new();
     let words = case.axes.words() * case.parts;

@@ -1,4 +1,4 @@
-//! All hypotheses, one after the other.
+//! Tries all hypotheses, one after the other.
 
 use super::case::Case;
 use super::guess::{Cause, Confidence};
@@ -30,7 +30,7 @@ pub(in crate::compare) fn causes(
     };
     let mut causes: Vec<Cause> = Vec::new();
     causes.extend(bits::causes(&case));
-    // Once every number is explained, the next hypothesis would fit by chance: two spins exchanged look like a leg.
+    // Once every number is explained, another hypothesis would fit by chance: two exchanged spins look like a leg.
     let is_explained = |causes: &[Cause]| causes.iter().any(|cause| cause.confidence == Confidence::Certain);
     for family in [reading::causes, spins::causes, moved::causes, legs::causes] {
         if case.parts == 2 && !is_explained(&causes) {
@@ -53,7 +53,7 @@ pub(in crate::compare) fn causes(
     if !is_explained(&causes) {
         causes.extend(rounding::causes(&case));
     }
-    // What fits beside it by chance is none.
+    // A hypothesis that fits in addition does so by chance.
     if is_explained(&causes) {
         causes.retain(|cause| cause.confidence != Confidence::Possible);
     }

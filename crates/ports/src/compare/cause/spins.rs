@@ -1,5 +1,5 @@
-//! Causes that are found by trying what B would be if something was done to the numbers of each site of A: a sign, a conjugation, spins, colours, rows
-//! or directions exchanged, matrices transposed. All bits must fit.
+//! Causes that are found by transforming the numbers of each site of A: a sign, a conjugation, exchanged spins, colours, rows or directions,
+//! transposed matrices. All bits must agree with B.
 
 use super::case::Case;
 use super::guess::{Cause, Confidence};
@@ -9,7 +9,7 @@ use crate::compare::numbers::same;
 use crate::compare::wording::{counted, grouped, plural};
 
 pub(super) fn causes(case: &Case<'_>) -> Vec<Cause> {
-    // One or two numbers fit some exchange by chance, if they are zeros.
+    // One or two numbers may fit an exchange by chance, if they are zeros.
     if case.comparison.differing < 3 {
         return Vec::new();
     }
@@ -17,7 +17,7 @@ pub(super) fn causes(case: &Case<'_>) -> Vec<Cause> {
     tests.iter().find_map(|test| test(case)).into_iter().collect()
 }
 
-/// A power of i, after conjugation or without: a swap and signs, without any rounding.
+/// A power of i, after conjugation or without: a swap and signs, without rounding.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Unit {
     power: u8,
@@ -27,7 +27,7 @@ pub(super) struct Unit {
 impl Unit {
     const ONE: Self = Self { power: 0, conjugated: false };
 
-    /// One first.
+    /// All of them, starting with 1.
     fn all() -> impl Iterator<Item = Self> {
         [false, true].into_iter().flat_map(|conjugated| (0..4).map(move |power| Self { power, conjugated }))
     }
@@ -42,7 +42,7 @@ impl Unit {
         }
     }
 
-    /// What is done to A's number `z`, as a product: "−z", "i conj(z)".
+    /// The result for A's number `z`, as a product: "−z", "i conj(z)".
     fn of(self, z: &str) -> String {
         let z = if self.conjugated { format!("conj({z})") } else { z.to_owned() };
         format!("{}{z}", ["", "i·", "−", "−i·"][usize::from(self.power)])
@@ -53,7 +53,7 @@ fn is(b: [f64; 2], expected: [f64; 2]) -> bool {
     same(b[0], expected[0]) && same(b[1], expected[1])
 }
 
-/// Whether at every site that differs, for every s and word, B's number is what `of` makes of A's.
+/// Whether B's number is `of` A's, at every site that differs, for every s and word.
 fn fits(case: &Case<'_>, of: impl Fn(usize, usize, usize) -> [f64; 2]) -> bool {
     let words = case.axes.words();
     case.sites.iter().all(|&site| {
@@ -64,7 +64,7 @@ fn fits(case: &Case<'_>, of: impl Fn(usize, usize, usize) -> [f64; 2]) -> bool {
     })
 }
 
-/// Whether B's number is what a unit makes of A's, wherever they differ.
+/// Whether B's number is A's times a unit, wherever they differ.
 fn unit(case: &Case<'_>) -> Option<Cause> {
     let mut numbers: Vec<usize> = case.differing().map(|place| place / 2).collect();
     numbers.dedup();
@@ -85,13 +85,13 @@ fn unit(case: &Case<'_>) -> Option<Cause> {
     Some(Cause::new("unit", Confidence::Certain, sentence, evidence))
 }
 
-/// Spins or colours, rows, directions or s exchanged, each with a unit.
+/// Spins or colours, rows, directions or s are exchanged, each with a unit.
 fn exchanged(case: &Case<'_>) -> Option<Cause> {
     let of_site = (0..case.axes.site.len()).find_map(|axis| exchange(case, axis));
     of_site.or_else(|| exchanged_s(case))
 }
 
-/// Axes with more indices are not tried.
+/// The largest number of indices for an axis to be tried.
 const MOST: usize = 16;
 
 fn exchange(case: &Case<'_>, axis: usize) -> Option<Cause> {
@@ -100,7 +100,7 @@ fn exchange(case: &Case<'_>, axis: usize) -> Option<Cause> {
         return None;
     }
     let (stride, words) = (case.axes.stride(axis), case.axes.words());
-    // What the numbers of B with index `to` are of A's with index `from`.
+    // The relation of B's numbers with index `to` to A's with index `from`.
     let fits = |to: usize, from: usize, unit: Unit| {
         let words = || (0..words).filter(|word| word / stride % extent == to);
         case.sites.iter().all(|&site| {
@@ -136,7 +136,7 @@ fn exchange(case: &Case<'_>, axis: usize) -> Option<Cause> {
     Some(Cause::new("exchanged", Confidence::Certain, sentence, format!("{}, bit for bit", case.counted())))
 }
 
-/// The s of a five-dimensional fermion reversed or shifted.
+/// The s of a five-dimensional fermion is reversed or shifted.
 fn exchanged_s(case: &Case<'_>) -> Option<Cause> {
     let ls = case.axes.ls;
     if ls < 2 {
@@ -155,7 +155,7 @@ fn exchanged_s(case: &Case<'_>) -> Option<Cause> {
     Some(Cause::new("s_order", Confidence::Certain, sentence, format!("{}, bit for bit", case.counted())))
 }
 
-/// Rows and columns exchanged, in all matrices that differ.
+/// Rows and columns are exchanged in all matrices that differ.
 fn transposed(case: &Case<'_>) -> Option<Cause> {
     let [.., row, column] = &case.axes.site[..] else { return None };
     if row.name != "row" || row.extent != column.extent {
@@ -181,7 +181,7 @@ fn transposed(case: &Case<'_>) -> Option<Cause> {
     };
     let all = case.axes.sites() * case.axes.words() / (n * n);
     let which = match matrices.len() {
-        // At which place.
+        // The position of the matrix.
         1 => format!("one matrix differs, that of {}: there ", matrix_of(case, matrices[0])),
         some if some < all => "in the matrices that differ, ".to_owned(),
         _ => String::new(),

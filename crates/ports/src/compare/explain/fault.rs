@@ -1,4 +1,4 @@
-//! The things of which one is wrong in a hop, and how that is said.
+//! The possible faults of a hop, and their descriptions.
 
 use lanefield::reference::layout::{DIMENSION_NAMES, Leg};
 use lanefield::reference::links::{BoundaryPhases, LinkFormat, Phase};
@@ -19,7 +19,7 @@ pub(super) enum Legs {
 }
 
 impl Legs {
-    /// The smallest first.
+    /// All sets of legs, the smallest first.
     pub fn each() -> impl Iterator<Item = Self> {
         let ones = Leg::all().map(Self::One);
         ones.chain((0..4).map(Self::Direction)).chain([Self::Forward, Self::Backward, Self::All])
@@ -45,12 +45,12 @@ impl Legs {
         }
     }
 
-    /// The name and a verb, of one leg or of several.
+    /// The name and a verb, in the singular for one leg, or in the plural.
     fn say(self, one: &str, several: &str) -> String {
         format!("{} {}", self.name(), if matches!(self, Self::One(_)) { one } else { several })
     }
 
-    /// Whether all of them are forward, or backward; `None` where some are both.
+    /// Whether all of them are forward, or all backward; `None` if there are both.
     fn is_forward(self) -> Option<bool> {
         match self {
             Self::One(leg) => Some(leg.is_forward()),
@@ -74,10 +74,10 @@ lanefield::reference::named!(LinkChange:
 );
 
 impl LinkChange {
-    /// Those that are tried of whole legs, whose sign is another fault.
+    /// The changes that are tried on whole legs; a sign is a separate fault.
     const OF_LEGS: [Self; 3] = [Self::Daggered, Self::Transposed, Self::Conjugated];
 
-    /// The same is done to U† where it is done to U.
+    /// If U is changed, U† is changed in the same way.
     pub fn apply<R: Real>(self, v: Link<R>) -> Link<R> {
         let transposed = |v: Link<R>| std::array::from_fn(|row| std::array::from_fn(|column| v[column][row]));
         match self {
@@ -88,7 +88,7 @@ impl LinkChange {
         }
     }
 
-    /// What takes the place of U in a forward leg, or of U† in a backward one.
+    /// What replaces U in a forward leg, or U† in a backward one.
     fn in_place(self, forward: bool) -> &'static str {
         match (self, forward) {
             (Self::Transposed, true) => "Uᵀ, transposed, in place of U",
@@ -103,7 +103,7 @@ impl LinkChange {
     }
 }
 
-/// What takes the directions x, y, z, t in another order.
+/// The quantity that has the directions x, y, z, t in another order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Part {
     Links,
@@ -115,13 +115,13 @@ pub(super) enum Part {
 pub(super) enum Product {
     Right,
     Unfused,
-    /// (ac − bd) as fma(a, c, −(b·d)): what compilers make of plain products that they contract from the left.
+    /// (ac − bd) as fma(a, c, −(b·d)): plain products as compilers contract them from the left.
     Contracted,
-    /// The first product as a madd with zero.
+    /// The first product is a madd with zero.
     FromZero,
-    /// The last column first.
+    /// Starts with the last column.
     Reversed,
-    /// Each product rounded by itself, then added.
+    /// Each product is rounded separately, then added.
     Separate,
 }
 
@@ -164,9 +164,9 @@ impl Product {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum MassTerm {
     Fused,
-    /// The product rounded, then added.
+    /// The product is rounded, then added.
     Unfused,
-    /// The product is the first of the sum, and the legs are added to it.
+    /// The product is the first term, and the legs are added to it.
     First,
 }
 
@@ -190,12 +190,13 @@ pub(super) enum Fault {
     Sign(Legs),
     Missing(Legs),
     Projector(Legs),
-    /// ψ of the neighbour on the other side.
+    /// ψ is that of the neighbour on the other side.
     OtherSide(Legs),
     Links(Legs, LinkChange),
-    /// The link of the site itself for a backward leg, of the neighbour for a forward one, with the phase of the leg, or that of its own place.
+    /// The link of the site itself for a backward leg, or of the neighbour for a forward one, with the phase of the leg or with that of its own
+    /// place.
     OtherSite(Legs, bool),
-    /// Directions in another order: each takes that of its place in the list.
+    /// Directions in another order: each uses the one at its position in the list.
     Directions(Part, [usize; 4]),
     PhaseOfLeg(Leg),
     Boundary(BoundaryPhases),
@@ -211,7 +212,7 @@ impl Fault {
             let whole = [Self::Sign(legs), Self::Missing(legs), Self::Projector(legs)];
             let places = [Self::OtherSide(legs), Self::OtherSite(legs, false), Self::OtherSite(legs, true)];
             let changes = LinkChange::OF_LEGS.map(|change| Self::Links(legs, change));
-            // All signs are a factor, all projectors the dagger.
+            // If all signs are wrong it is a factor, and if all projectors are, the Hermitian conjugate.
             let whole = whole.into_iter().filter(move |_| legs != Legs::All);
             whole.chain(places).chain(changes)
         });
@@ -281,7 +282,7 @@ impl Fault {
         }
     }
 
-    /// Whether it changes roundings alone.
+    /// Whether it affects only rounding.
     pub fn rounds(self) -> bool {
         matches!(self, Self::Products(_) | Self::Mass(_) | Self::Format(_))
     }
@@ -294,7 +295,7 @@ fn permutations() -> impl Iterator<Item = [usize; 4]> {
 
 const PHASES: [Phase; 3] = [Phase::Periodic, Phase::Antiperiodic, Phase::Fixed];
 
-/// All others, those first that differ in one direction. Where an angle is expected it may be right, or have the other sign.
+/// All other boundary phases, first those that differ in one direction. An angle that is expected may be right, or have the opposite sign.
 fn boundaries(expected: BoundaryPhases) -> Vec<BoundaryPhases> {
     let mut all = vec![BoundaryPhases::PERIODIC];
     for d in 0..4 {

@@ -1,4 +1,4 @@
-//! What two arrays have to do with the hop that one of them should be.
+//! The relation of two arrays to the hop that one of them should be.
 
 use std::fmt;
 
@@ -20,9 +20,9 @@ pub enum Likeness {
 pub struct HopFindings {
     pub a: Likeness,
     pub b: Likeness,
-    /// What it should be: "the hop", "M = 4 + mass + hop".
+    /// The operator: "the hop", "M = 4 + mass + hop".
     pub operator: &'static str,
-    /// Of which hop with one thing wrong an array has the numbers.
+    /// The faults of the hop with which an array agrees.
     #[serde(skip)]
     pub causes: Vec<Cause>,
 }

@@ -1,4 +1,4 @@
-//! A hop in plain loops, with one thing wrong: §6 of `docs/arithmetic.md`, site by site.
+//! The hop in scalar code, with one fault: §6 of `docs/arithmetic.md`, site by site.
 
 use lanefield::prelude::*;
 use lanefield::reference::layout::{Coordinate, Leg};
@@ -17,7 +17,7 @@ pub(super) enum Fit {
     Rounding,
 }
 
-/// A link at a site in a direction, and what is done to it.
+/// A link at a site in a direction, and the change to it.
 pub(super) type OneLink = (Coordinate, usize, LinkChange);
 
 pub(super) struct Hop<'a, R> {
@@ -27,7 +27,7 @@ pub(super) struct Hop<'a, R> {
 }
 
 impl<R: Real> Hop<'_, R> {
-    /// Whether a field is a hop, at all sites.
+    /// Whether a field equals a hop at all sites.
     pub fn fit(&self, b: &[Complex<R>], hop: impl Fn(Coordinate) -> Spinor<R>) -> Option<Fit> {
         let mut fit = Fit::Bits;
         for (site, b) in b.chunks_exact(12).enumerate() {
@@ -36,7 +36,7 @@ impl<R: Real> Hop<'_, R> {
                 continue;
             }
             let far = expected.iter().zip(b).map(|(expected, b)| size(*expected - *b)).fold(0.0f64, f64::max);
-            // Not so with NaN.
+            // NaN must fail too.
             let near = far <= 32.0 * unit::<R>() * largest(&expected);
             if !near {
                 return None;
@@ -58,7 +58,7 @@ impl<R: Real> Hop<'_, R> {
         self.sum(x, terms.map(|leg| self.term(x, leg, fault)), form)
     }
 
-    /// The hop where one link is another.
+    /// The hop with one link changed.
     pub(crate) fn with_link(&self, x: Coordinate, other: OneLink) -> Spinor<R> {
         let terms = self.inputs.legs.legs().map(|leg| {
             let v = self.link(x, leg, Fault::None);
@@ -70,7 +70,7 @@ impl<R: Real> Hop<'_, R> {
         self.sum(x, terms.into_iter(), MassTerm::Fused)
     }
 
-    /// The first term, then each added to the sum; of M, the mass term.
+    /// The first term, then each added to the sum; for M, also the mass term.
     pub fn sum(&self, x: Coordinate, terms: impl Iterator<Item = Spinor<R>>, form: MassTerm) -> Spinor<R> {
         let added = |sum: Spinor<R>, term: Spinor<R>| std::array::from_fn(|word| sum[word] + term[word]);
         let Some(mass) = self.inputs.mass else { return terms.reduce(added).unwrap_or_default() };
@@ -141,7 +141,7 @@ impl<R: Real> Hop<'_, R> {
         let neighbour = |leg| step(self.extents, x, leg).0;
         match fault {
             Fault::Links(legs, change) if legs.contain(leg) => change.apply(operator.link(x, leg)),
-            // U(x)† is the dagger of the forward link; U(x + μ) is the forward link of the neighbour.
+            // U(x)† is the Hermitian conjugate of the forward link; U(x + μ) is the forward link of the neighbour.
             Fault::OtherSite(legs, own_phase) if legs.contain(leg) => {
                 let operator = if own_phase { operator } else { bare };
                 let v = match leg.is_forward() {

@@ -1,4 +1,4 @@
-//! What a hop is of.
+//! The inputs of a hop.
 
 use lanefield::io::npy::ComplexArray;
 use lanefield::prelude::*;
@@ -9,11 +9,11 @@ pub struct HopInputs<'a> {
     /// The source ψ, `(T, Z, Y, X, 4, 3)`.
     pub source: &'a ComplexArray,
     pub boundary: BoundaryPhases,
-    /// How much of a link is read.
+    /// The gauge compression of links.
     pub links: LinkFormat,
     pub legs: LegOrder,
     pub dagger: Dagger,
-    /// Of M = 4 + mass + hop; `None` of the hop alone.
+    /// The mass of M = 4 + mass + hop; `None` for the hop alone.
     pub mass: Option<f64>,
 }
 

@@ -1,4 +1,4 @@
-//! A single link that is another one: it is seen at the site that has it, in the forward leg, and at the next one, in the backward leg.
+//! A single wrong link: it shows in the forward leg at its site, and in the backward leg at the next one.
 
 use lanefield::reference::layout::{DIMENSION_NAMES, Leg};
 use lanefield::reference::real::Real;
@@ -11,7 +11,7 @@ use crate::compare::cause::{Cause, Confidence};
 use crate::projection::{distance, size};
 
 impl<R: Real> Hop<'_, R> {
-    /// Which link is another one, where no more than two sites differ from the right hop.
+    /// The wrong link, if at most two sites differ from the correct hop.
     pub(super) fn one_link(&self, b: &[Complex<R>], name: &str) -> Option<Cause> {
         let at = |site: usize| &b[12 * site..][..12];
         let differs = |site: &usize| !same(&self.spinor(self.extents.coordinate(*site), Fault::None), at(*site));
@@ -58,7 +58,7 @@ impl<R: Real> Hop<'_, R> {
                 && self.is_of_leg(at(ends[0]), ends[0], Leg::forward(d))
                 && self.is_of_leg(at(ends[1]), ends[1], Leg::backward(d))
             {
-                let sentence = format!("{link} is another one, and nothing else is wrong");
+                let sentence = format!("{link} is a different matrix, and nothing else is wrong");
                 return Some(Cause::new(
                     "link",
                     Confidence::Certain,
@@ -70,7 +70,7 @@ impl<R: Real> Hop<'_, R> {
         None
     }
 
-    /// Whether what is wrong with a spinor has the spin structure of a leg.
+    /// Whether the error of a spinor has the spin structure of a leg.
     fn is_of_leg(&self, b: &[Complex<R>], site: usize, leg: Leg) -> bool {
         let right = self.spinor(self.extents.coordinate(site), Fault::None);
         let wide = |z: Complex<R>| Complex::new(z.re.to_f64(), z.im.to_f64());

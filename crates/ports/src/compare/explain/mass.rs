@@ -1,4 +1,4 @@
-//! A field that is α·hop + β·ψ with two numbers: another mass, the hop in place of M, M in place of the hop, another normalisation or sign.
+//! A field that is α·hop + β·ψ with two numbers: another mass, the hop instead of M, M instead of the hop, another normalisation or sign.
 
 use lanefield::reference::layout::Coordinate;
 use lanefield::reference::real::Real;
@@ -11,7 +11,7 @@ use super::inputs::HopInputs;
 use crate::compare::cause::{Cause, Confidence};
 use crate::projection::size;
 
-/// Sites from which the numbers are taken.
+/// The number of sites from which the numbers are determined.
 const SITES: usize = 512;
 
 impl<R: Real> Hop<'_, R> {
@@ -37,7 +37,7 @@ impl<R: Real> Hop<'_, R> {
         let is_one = |x: f64| (x - 1.0).abs() < 64.0 * unit::<R>();
         let is_zero = |x: f64| x.abs() < 64.0 * unit::<R>();
         let (shown_alpha, shown_beta) = (rounded::<R>(alpha), rounded::<R>(beta));
-        // With one number left, its bits can be tried.
+        // If only one number is free, its bits can be tried.
         let likeness = match (is_one(alpha), is_zero(beta)) {
             (true, true) => {
                 self.fit(b, hop).map(|fit| if fit == Fit::Bits { Likeness::Bits } else { Likeness::Roundings })
@@ -77,7 +77,7 @@ impl<R: Real> Hop<'_, R> {
         Some(Cause::new("mass", confidence, sentence, format!("all spinors are so, {how}")))
     }
 
-    /// α and β by least squares, the second time of what the first leaves, so that little is lost in the sums.
+    /// α and β by least squares, in two steps: the second one is on the remainder of the first, so that little is lost in the sums.
     fn numbers(&self, b: &[Complex<R>], hop: &impl Fn(Coordinate) -> Spinor<R>) -> Option<(f64, f64)> {
         let parts = |numbers: &[Complex<R>]| numbers.iter().flat_map(|z| [z.re.to_f64(), z.im.to_f64()]).collect();
         let sites = self.extents.volume().min(SITES);
@@ -94,12 +94,12 @@ impl<R: Real> Hop<'_, R> {
             alpha += (hb * pp - pb * hp) / determinant;
             beta += (pb * hh - hb * hp) / determinant;
         }
-        // A source at a point leaves nothing to divide by.
+        // A point source leaves nothing by which to divide.
         (determinant > 1e-12 * hh * pp && alpha.is_finite() && beta.is_finite()).then_some((alpha, beta))
     }
 }
 
-/// To the digits that were found for certain.
+/// Rounds to the digits that are certain.
 fn rounded<R: Real>(x: f64) -> f64 {
     let digits = if R::BITS == 64 { 11 } else { 5 };
     format!("{x:.digits$e}").parse().unwrap_or(x)
@@ -113,7 +113,7 @@ fn times(factor: f64, what: &str) -> String {
     if factor == 1.0 { what.to_owned() } else { format!("{}·{what}", shown(factor)) }
 }
 
-/// What a factor may come from.
+/// The possible origin of a factor.
 fn known(factor: f64) -> &'static str {
     match factor {
         -2.0 => ": the −1/2 of the links is left out (arithmetic §5)",

@@ -1,5 +1,5 @@
-//! What made a hop wrong, where its links and its source are known: the hop is computed in plain loops with one thing wrong after the other, and B is held
-//! against each. A wrong sign of a leg and a leg that is missing look the same without this, and so do all orders and contractions.
+//! Finds the fault of a hop whose links and source are known: the hop is computed with scalar code with one fault after the other, and B is
+//! compared with each. Without this, a leg with the wrong sign and a missing leg look the same, and so do all orders and contractions.
 
 mod fault;
 mod findings;

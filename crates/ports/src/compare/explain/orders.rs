@@ -1,4 +1,4 @@
-//! Other orders of the legs, with each form of products: all of them are near the right hop.
+//! Other leg orders, with each form of products: all of them are close to the correct hop.
 
 use lanefield::reference::layout::{Coordinate, LEGS, Leg, LegOrder};
 use lanefield::reference::real::Real;
@@ -9,7 +9,7 @@ use super::hop::{Hop, Spinor, same};
 use crate::compare::cause::{Cause, Confidence};
 
 impl<R: Real> Hop<'_, R> {
-    /// A field that has the legs in another order, and perhaps its products in another form.
+    /// A field that has the legs in another order, and possibly its products in another form.
     pub(super) fn orders(&self, b: &[Complex<R>], name: &str) -> Option<Cause> {
         let operator = self.inputs.name();
         let terms = [MassTerm::Fused, MassTerm::Unfused, MassTerm::First];
@@ -19,7 +19,7 @@ impl<R: Real> Hop<'_, R> {
             let Some(legs) = self.order(b, product, mass) else { continue };
             let mut others = String::new();
             if legs == self.inputs.legs && product == Product::Right {
-                // One thing alone, which was tried before.
+                // A single fault, which was tried before.
                 continue;
             }
             if product != Product::Right {
@@ -36,15 +36,15 @@ impl<R: Real> Hop<'_, R> {
             return Some(Cause::new("leg_order", Confidence::Certain, sentence, evidence));
         }
         let sentence = format!(
-            "{name} is {operator} to rounding, and none of the orders of legs and forms of products that were tried has its bits"
+            "{name} is {operator} to rounding, and none of the leg orders and forms of products that were tried gives its bits"
         );
         let evidence = format!("40 320 orders with {} forms of products", 6 * masses.len());
         Some(Cause::new("rounding", Confidence::Likely, sentence, evidence))
     }
 
-    /// The order of legs in which the field has its bits.
+    /// The leg order with which the field has its bits.
     fn order(&self, b: &[Complex<R>], product: Product, mass: MassTerm) -> Option<LegOrder> {
-        // A few sites far apart leave one order but for that of the first two legs, whose sum is the same.
+        // A few distant sites determine the order, except for that of the first two legs, whose sum is the same.
         let volume = self.extents.volume();
         let sites = (0..4).map(|k| k * (volume - 1) / 3);
         let terms: Vec<_> = sites
@@ -78,7 +78,7 @@ fn legs() -> [Leg; LEGS] {
     std::array::from_fn(|point| if point < LEGS / 2 { Leg::forward(point) } else { Leg::backward(point - LEGS / 2) })
 }
 
-/// Tries all orders of legs until one fits; `used` marks those that stand before `place`.
+/// Tries all leg orders until one fits; `used` marks the legs before `place`.
 fn permute(order: &mut [usize; LEGS], place: usize, used: usize, fits: &impl Fn(&[usize; LEGS]) -> bool) -> bool {
     if place == LEGS {
         return fits(order);

@@ -1,4 +1,4 @@
-//! Hops with one thing wrong after the other.
+//! Tries one fault of a hop after the other.
 
 use lanefield::io::npy::{ComplexArray, ComplexValues};
 use lanefield::reference::links::LinkError;
@@ -21,7 +21,7 @@ pub enum ExplainError {
     Links(#[from] LinkError),
 }
 
-/// Whether two arrays are the hop that B should be, and which of the hops with one thing wrong B is; A, where B is right.
+/// Whether two arrays are the hop that B should be, and with which single fault B agrees; with which A does, if B is correct.
 pub fn explain_hop(a: &ComplexArray, b: &ComplexArray, inputs: &HopInputs<'_>) -> Result<HopFindings, ExplainError> {
     inputs.boundary.require_links(inputs.links)?;
     let [x, y, z, t] = inputs.configuration.extents().as_array();
@@ -78,13 +78,13 @@ fn explain(array: &ComplexArray, inputs: &HopInputs<'_>, name: &str) -> Option<C
 }
 
 impl<R: Real> Hop<'_, R> {
-    /// What a field is that has not the bits of the hop.
+    /// The cause for a field that does not have the bits of the hop.
     fn explain(&self, b: &[Complex<R>], name: &str) -> Option<Cause> {
         let right = self.fit(b, |x| self.spinor(x, Fault::None));
         let mut found: Vec<(Fit, Fault)> = Vec::new();
         for fault in Fault::all(self.inputs) {
             let hop = |x| self.spinor(x, fault);
-            // Where nothing but roundings is wrong, what changes nothing (a phase 1) is near, too.
+            // If only rounding is wrong, faults without an effect (such as a phase 1) are close too.
             let fit = match fault.rounds() || right.is_some() {
                 true => self.has_bits(b, hop).then_some(Fit::Bits),
                 false => self.fit(b, hop),
@@ -103,7 +103,7 @@ impl<R: Real> Hop<'_, R> {
             return Some(Cause::new("hop", confidence, sentence, evidence));
         }
         match right {
-            // Other orders and forms of products are near the right one.
+            // Other orders and forms of products are close to the correct hop.
             Some(_) => self.orders(b, name),
             None => self.one_link(b, name).or_else(|| self.combination(b, name)),
         }

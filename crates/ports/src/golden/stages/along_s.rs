@@ -65,7 +65,7 @@ pub(super) fn export(setup: &Setup<'_>, writer: &mut Writer) -> Result<(), Golde
     Ok(())
 }
 
-/// A matrix as kernels take it, and the forms of its inverse where one is used.
+/// A matrix as kernels use it, and the forms of its inverse if one is used.
 fn matrices(name: &str, matrix: &Tridiagonal) -> Result<Vec<SMatrix>, GoldenError> {
     let mut forms = vec![matrix.matrix()];
     if name == "mooee" {

@@ -1,4 +1,4 @@
-//! A short solve: each scalar and each field of conjugate gradients on the Wilson operator, preconditioned by even and odd sites, and its record.
+//! A short solve: each scalar and each field of conjugate gradients on the Wilson operator with even-odd preconditioning, and its record.
 
 use lanefield::comm::{CommError, WholeLattice};
 use lanefield::io::record::RecordWriter;
@@ -19,7 +19,7 @@ use crate::golden::error::GoldenError;
 use crate::golden::setup::Setup;
 
 const MASS: f64 = 1.0;
-/// So that there are about ten iterations on a hot configuration.
+/// Chosen for about ten iterations on a hot configuration.
 const TOLERANCES: [(Precision, f64); 2] = [(Precision::F32, 1e-3), (Precision::F64, 1e-4)];
 
 #[derive(Default)]
@@ -117,7 +117,7 @@ fn one<R: Vectors>(setup: &Setup<'_>, writer: &mut Writer, tolerance: f64) -> Re
     let spinor = Object::Spinors(1);
     stage.array("source", &in_site_order(spinor, extents, &eta)?)?;
     stage.array("history", &reals(&[kept.history.len()], &kept.history))?;
-    // Of each iteration two sums are watched; a and β are made of them.
+    // Two sums per iteration are recorded; a and β are computed from them.
     let mut c = kept.history[0];
     let mut scalars = Vec::new();
     for pair in kept.scalars.chunks_exact(2) {

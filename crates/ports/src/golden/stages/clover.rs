@@ -1,4 +1,4 @@
-//! From links to the inverse clover term, each step from what the one before stored.
+//! From links to the inverse clover term, each step from the stored result of the one before.
 
 use lanefield::backend::HostField;
 use lanefield::prelude::*;

@@ -1,4 +1,4 @@
-//! The stages that the kernels asked for go through.
+//! The stages that belong to the requested kernels.
 
 use lanefield::kernel::{FieldContents, Kernel};
 use lanefield::reference::real::Precision;

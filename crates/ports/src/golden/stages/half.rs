@@ -1,4 +1,4 @@
-//! What half precision stores: fractions and steps.
+//! The numbers that half precision stores: fractions and steps.
 
 use lanefield::io::npy::RawArray;
 use lanefield::kernel::Numbers;
@@ -13,8 +13,8 @@ use crate::golden::error::GoldenError;
 use crate::golden::inputs::input;
 use crate::golden::setup::Setup;
 
-/// Writes the fractions and steps of a field that is given before it is rounded: fractions with an axis for re and im after those of the field, a step for
-/// each part of a site. Of objects whose parts come after the lattice's axes.
+/// Writes the fractions and steps of a field, given before rounding, for objects whose components come after the lattice's axes. Fractions have an
+/// axis for re and im after those of the field; there is a step for each component of a site.
 pub(super) fn stored(
     stage: &mut Stage<'_>,
     name: &str,

@@ -1,4 +1,4 @@
-//! The Wilson hop leg by leg: half spinors, what the links make of them, and what each leg contributes.
+//! The Wilson hop leg by leg: half spinors, their products with links, and the contribution of each leg.
 
 use lanefield::in_precision;
 use lanefield::kernel::Numbers;

@@ -1,4 +1,4 @@
-//! Links: rounded, doubled and compressed, and what is rebuilt of the compressed ones.
+//! Links: rounded, doubled and compressed, and rebuilt from the compressed ones.
 
 use lanefield::in_precision;
 use lanefield::prelude::*;

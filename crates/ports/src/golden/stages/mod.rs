@@ -1,4 +1,4 @@
-//! Intermediates: what lies between the inputs of a kernel and its result, so that a port that differs sees from which step on.
+//! Intermediates between the inputs of a kernel and its result, which show from which step on a port differs.
 
 mod along_s;
 mod cg;

@@ -19,7 +19,7 @@ impl<'a> Stage<'a> {
         Self { writer, entry }
     }
 
-    /// Says on what number or file the stage depends.
+    /// Adds a number or a file on which the stage depends.
     pub fn with(mut self, name: &str, value: impl ToString) -> Self {
         self.entry.parameters.insert(name.to_owned(), value.to_string());
         self
@@ -29,7 +29,7 @@ impl<'a> Stage<'a> {
         format!("stages/{}/{name}", self.entry.stage)
     }
 
-    /// Writes an array whose shape says what it holds: `name` without `.npy`.
+    /// Writes an array whose shape determines its content: `name` without `.npy`.
     pub fn array(&mut self, name: &str, array: &RawArray) -> Result<(), GoldenError> {
         self.array_of(name, Content::of_shape(&array.shape), array)
     }

@@ -1,4 +1,4 @@
-//! Sums over sites: their terms, what blocks of a tree leave, and the exact sum as an accumulator.
+//! Sums over sites: their terms, the partial sums of a tree's blocks, and the exact sum as an accumulator.
 
 use lanefield::in_precision;
 use lanefield::io::npy::RawArray;
@@ -24,7 +24,7 @@ pub(super) fn export(setup: &Setup<'_>, writer: &mut Writer) -> Result<(), Golde
     setup.tell("sums")?;
     let (spinor, extents) = (Object::Spinors(1), setup.options.extents);
     let [x, y, z, t] = extents.as_array();
-    // Blocks that have several terms a thread on the usual lattice, and warps that are less than a block.
+    // Blocks with several terms per thread on the usual lattice, and warps smaller than a block.
     let plan = TreePlan::with_warp(8, 4, 4)?;
     let mut sources = Vec::new();
     for precision in setup.of(&Precision::OF_ARITHMETIC) {
@@ -66,7 +66,7 @@ pub(super) fn export(setup: &Setup<'_>, writer: &mut Writer) -> Result<(), Golde
     Ok(())
 }
 
-/// The sums of some lists of terms, one after the other.
+/// The sums of several lists of terms.
 fn sums_of(stage: &mut Stage<'_>, name: &str, plan: TreePlan, lists: &[&[f64]]) -> Result<(), GoldenError> {
     let blocks: Vec<f64> = lists.iter().flat_map(|terms| tree_blocks(plan, terms)).collect();
     let tree: Vec<f64> = lists.iter().map(|terms| tree_sum(plan, terms)).collect();

@@ -1,5 +1,5 @@
-//! Memory for blocks of lanes, and what computes with them. A thread has one machine at a time, which the numbers of a body find there: an operator has no
-//! argument for it.
+//! Memory for blocks of lanes, and the machine that computes with them. A thread has one machine at a time. The numbers of a kernel function find it
+//! through the thread, because operators such as `+` cannot have it as an argument.
 
 use std::cell::{Cell, RefCell};
 use std::ptr::NonNull;
@@ -7,16 +7,16 @@ use std::ptr::NonNull;
 use super::operations::{Block, Computer, LANES, MOST_OPERANDS, Operation, Step, computer};
 use crate::real::Precision;
 
-/// Bytes that blocks are aligned to.
+/// The alignment of blocks, in bytes.
 const LINE: usize = 64;
-/// Bytes that are asked of the system at a time: blocks of a short body fit into the first ones, and stay in a cache.
+/// The number of bytes that are allocated at a time. The blocks of a short kernel function fit into the first chunk, and stay in a cache.
 const CHUNK: usize = 1 << 18;
 
 #[derive(Clone, Copy)]
 #[repr(align(64))]
 struct Line(#[allow(dead_code, reason = "memory for blocks")] [u8; LINE]);
 
-/// What blocks are computed with, and where they stand: one after the other, until all of them are given back at once.
+/// Computes with blocks, and allocates them one after the other, until all of them are freed at once.
 pub struct Machine {
     in_doubles: bool,
     reals: Computer,
@@ -25,7 +25,7 @@ pub struct Machine {
     at: Cell<Position>,
 }
 
-/// Up to where memory is in use.
+/// The end of the memory in use.
 #[derive(Clone, Copy)]
 pub struct Position {
     chunk: usize,
@@ -35,11 +35,11 @@ pub struct Position {
 
 thread_local! {
     static CURRENT: Cell<Option<NonNull<Machine>>> = const { Cell::new(None) };
-    /// Memory of machines that the thread had.
+    /// Memory of earlier machines of the thread.
     static SPARE: Cell<Vec<Box<[Line]>>> = const { Cell::new(Vec::new()) };
 }
 
-/// Puts back the machine that the thread had before.
+/// Restores the previous machine of the thread when it is dropped.
 struct Restored(Option<NonNull<Machine>>);
 
 impl Drop for Restored {
@@ -64,7 +64,7 @@ impl Machine {
         machine
     }
 
-    /// Runs `work` with this machine as the one of the thread.
+    /// Runs `work` with this machine as that of the thread.
     pub fn run<T>(&self, work: impl FnOnce() -> T) -> T {
         let _restored = Restored(CURRENT.replace(Some(NonNull::from(self))));
         work()
@@ -86,17 +86,17 @@ impl Machine {
         Position { chunk, free: chunks[chunk].as_mut_ptr().cast(), left: CHUNK }
     }
 
-    /// Up to where memory is in use.
+    /// The end of the memory in use.
     pub fn position(&self) -> Position {
         self.at.get()
     }
 
-    /// Gives back the blocks that were made since. Nobody may use them any more.
+    /// Frees the blocks that were allocated since `position`. They must not be used afterwards.
     pub fn release(&self, position: Position) {
         self.at.set(position);
     }
 
-    /// A block with room for so many bytes, a multiple of [`LINE`].
+    /// Allocates a block of `bytes` bytes, a multiple of [`LINE`].
     #[inline]
     fn allocate(&self, bytes: usize) -> Block {
         let mut at = self.at.get();
@@ -109,7 +109,7 @@ impl Machine {
         block
     }
 
-    /// Bytes of a real of every lane.
+    /// The size of one real in every lane, in bytes.
     #[inline]
     fn bytes_of_reals(&self) -> usize {
         LANES * if self.in_doubles { size_of::<f64>() } else { size_of::<f32>() }
@@ -125,12 +125,12 @@ impl Machine {
         bytes
     }
 
-    /// A complex number computed from blocks.
+    /// Computes a complex number from blocks.
     #[inline]
     pub fn compute_complex<const N: usize>(&self, operation: Operation, from: [Block; N]) -> Block {
         Self::compute(self.reals, self.complexes(), operation, from)
     }
-    /// A real number, or a choice, computed from blocks.
+    /// Computes a real number, or a choice, from blocks.
     #[inline]
     pub fn compute_real<const N: usize>(&self, operation: Operation, from: [Block; N]) -> Block {
         Self::compute(self.reals, self.reals(), operation, from)
@@ -140,11 +140,11 @@ impl Machine {
         Self::compute(self.doubles, self.allocate(LANES * size_of::<f64>()), operation, from)
     }
 
-    /// Room for complex numbers.
+    /// Allocates complex numbers.
     pub fn complexes(&self) -> Block {
         self.allocate(2 * self.bytes_of_reals())
     }
-    /// Room for real numbers, or for choices.
+    /// Allocates real numbers, or choices.
     pub fn reals(&self) -> Block {
         self.allocate(self.bytes_of_reals())
     }

@@ -1,5 +1,5 @@
-//! Numbers of bodies in blocked form: each is the place of a block of lanes in the memory of the [`Machine`] of its thread, and each operation is a call
-//! that computes another block.
+//! Numbers of kernel functions in blocked form. Each is the address of a block of lanes in the memory of the thread's [`Machine`], and each
+//! operation computes another block.
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
@@ -19,13 +19,13 @@ macro_rules! blocks {
 }
 
 blocks! {
-    /// A complex number of each lane.
+    /// A complex number in each lane.
     Complexes;
-    /// A real number of each lane.
+    /// A real number in each lane.
     Reals;
-    /// A double of each lane.
+    /// A double in each lane.
     Doubles;
-    /// Yes or no of each lane.
+    /// A truth value in each lane.
     Choices;
 }
 

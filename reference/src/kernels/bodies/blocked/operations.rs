@@ -1,5 +1,5 @@
-//! The operations on blocks of lanes: one function for each precision and set of instructions. They are written from `docs/arithmetic.md` §2, with real and
-//! imaginary parts apart, so that none needs a shuffle; the compiler makes vectors of the loops.
+//! The operations on blocks of lanes: one function for each precision and instruction set. They are written from `docs/arithmetic.md` §2. Real and
+//! imaginary parts are separate, so that no shuffles are needed; the compiler vectorises the loops.
 
 use std::marker::PhantomData;
 use std::ptr::NonNull;
@@ -11,13 +11,14 @@ use crate::real::Real;
 use crate::tensor::Task;
 use crate::tensor::sets::{self, InstructionSet};
 
-/// Lanes of a block, which holds at least one word of the widest lanes. With fewer lanes calls take longer, with more lanes memory does.
+/// The number of lanes of a block, which has at least one word of the widest lanes. With fewer lanes, calls take longer; with more, memory accesses
+/// do.
 pub const LANES: usize = 64;
 
-/// Where a block stands.
+/// The address of a block.
 pub type Block = NonNull<u8>;
 
-/// What is computed. Complex operands and results are [`LANES`] real parts, then as many imaginary ones.
+/// An operation. Complex operands and results are [`LANES`] real parts, then as many imaginary ones.
 #[derive(Clone, Copy)]
 pub enum Operation {
     Add,
@@ -51,10 +52,10 @@ pub enum Operation {
     ComplexSelect,
 }
 
-/// Operands of an operation, at most.
+/// The maximum number of operands of an operation.
 pub const MOST_OPERANDS: usize = 6;
 
-/// An operation on blocks. `to` is none of `from`; operands that the operation does not take are anything.
+/// An operation on blocks. `to` must not be one of `from`. Operands that the operation does not use may be anything.
 #[derive(Clone, Copy)]
 pub struct Step {
     pub operation: Operation,
@@ -62,10 +63,10 @@ pub struct Step {
     pub from: [*const u8; MOST_OPERANDS],
 }
 
-/// Does a step on blocks of `R`.
+/// Computes a step on blocks of `R`.
 struct Compute<R>(PhantomData<fn(R)>);
 
-/// Yes or no of each lane.
+/// A truth value in each lane.
 type Choices = [u32; LANES];
 type Reals<R> = [R; LANES];
 type Complexes<R> = [Reals<R>; 2];
@@ -255,10 +256,10 @@ impl<R: Real + Float> Task<Step> for Compute<R> {
     }
 }
 
-/// What does a step.
+/// A function that computes a step.
 pub type Computer = fn(Step);
 
-/// What does steps of `R`, with the instructions that kernels use.
+/// The function that computes steps of `R`, with the instructions that kernels use.
 pub fn computer<R: Real + Float>() -> Computer {
     fn with<R: Real + Float, S: InstructionSet>(step: Step) {
         S::run(&Compute::<R>(PhantomData), step);

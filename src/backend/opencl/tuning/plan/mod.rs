@@ -1,11 +1,11 @@
-//! How a kernel is built and launched: the one place where its specification, what the user set, what was tuned and the defaults come together.
-//! It needs no driver, so that kernels can be compiled for devices that are not there (`offline.rs`).
+//! Plans: how a kernel is built and launched. This is the only place where its specification, the user's settings, tuning results and
+//! defaults are combined. It needs no driver, so kernels can be compiled for devices that this machine does not have (`offline.rs`).
 //!
 //! | file | subject |
 //! |---|---|
-//! | `planner.rs` | what all plans share: the source, the groups that a device takes, the build options of all kernels |
-//! | `stencil.rs` | kernels that sum nothing |
-//! | `sum.rs`, `sum_options.rs` | kernels that sum: the form of a sum, its groups and its build |
+//! | `planner.rs` | the common part of all plans: the source, the work-group sizes of a device, the build options of all kernels |
+//! | `stencil.rs` | kernels without sums |
+//! | `sum.rs`, `sum_options.rs` | kernels with sums: the form of a sum, its work-groups and its build options |
 
 mod planner;
 mod stencil;

@@ -1,4 +1,5 @@
-//! What all plans share: where choices come from, the source of a kernel, the groups that a device takes, and the build options of all kernels.
+//! The common part of all plans: the lookup of tuning parameters, the source of a kernel, the work-group sizes of a device, and the build
+//! options of all kernels.
 
 use lanefield_reference::layout::{AcceleratorThreads, BlockOrder, LaunchGeometry, PartsShape};
 use lanefield_reference::real::Precision;
@@ -17,12 +18,12 @@ use crate::backend::opencl::tuning::site_order::Layout;
 use crate::backend::specification::{BuildOption, KernelSource, Shape};
 use crate::body::opencl::{Components, Named, kernel_text};
 
-/// Where choices are looked up that nobody made.
+/// Where tuning parameters are looked up that were not set by hand.
 #[derive(Clone, Copy)]
 pub(crate) enum ChoiceSource<'a> {
-    /// Those of a device in use.
+    /// The parameters of an open device.
     Device { context: &'a Context, choices: &'a Choices, vectors: &'a VectorsVerdict },
-    /// Those of a device that need not be there.
+    /// The parameters of a device that this machine need not have.
     Tuned(&'a Tuned),
 }
 
@@ -31,14 +32,14 @@ pub(crate) enum ChoiceSource<'a> {
 pub(crate) struct Planner<'a> {
     pub device: &'a DeviceInfo,
     pub source: ChoiceSource<'a>,
-    /// What was chosen by hand.
+    /// The tuning parameters that were set by hand.
     pub tuning: Tuning,
     pub layout: Layout,
     pub relaxed_math: bool,
     pub sums: SumOptions,
 }
 
-/// Local memory that a kernel takes as arguments, in bytes of a group; `None` where the argument is not there.
+/// Local memory that is passed to a kernel as arguments, in bytes for each group; `None` if the kernel has no such argument.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct LocalMemory {
     pub stage: Option<usize>,
@@ -52,7 +53,7 @@ impl LocalMemory {
     }
 }
 
-/// A kernel as it will be built and launched.
+/// How a kernel will be built and launched.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
     pub source: Source,
@@ -60,24 +61,25 @@ pub(crate) struct Plan {
     pub options: String,
     pub geometry: LaunchGeometry,
     pub local: LocalMemory,
-    /// Components of a launch; the others follow in launches of their own.
+    /// The number of components of a launch. Further launches compute the others.
     pub parts_per_launch: usize,
     /// The dimension of a stencil's launch that counts outer sites.
     pub site_dimension: usize,
-    /// How many groups stay, where they do, and the dimension of the launch that they stride over.
+    /// For grid-stride launches, the number of groups, and the dimension of the launch over which they loop.
     pub stride: Option<(Staying, usize)>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Staying {
-    /// So many on each compute unit, or as many as registers allow.
+    /// This number of groups on each compute unit; if `None`, as many as registers allow.
     OnUnit(Option<usize>),
-    /// As many as take this number of outer sites.
+    /// The number of groups for this number of outer sites.
     OverSites(usize),
 }
 
 impl Plan {
-    /// The launch, of no more groups than run at the same time where groups stay. `log`: what the compiler said of the kernel.
+    /// The launch. In a grid-stride launch it has no more groups than can run at the same time. `log`: the compiler's report about the
+    /// kernel.
     pub(crate) fn launched(&self, device: &DeviceInfo, log: &str, kernel: &str) -> LaunchGeometry {
         let mut geometry = self.geometry;
         let Some((stride, dimension)) = self.stride else { return geometry };
@@ -97,27 +99,27 @@ impl Plan {
     }
 }
 
-/// Parts of a compute unit of NVIDIA's GPUs, each of which has registers and warps of its own.
+/// The number of partitions of a compute unit of NVIDIA's GPUs. Each has its own registers and warps.
 const PARTITIONS: usize = 4;
-/// Registers of a partition since compute capability 5.0; a warp of 32 work-items takes a multiple of 8 for each.
+/// The number of registers of a partition since compute capability 5.0. The number for each work-item of a warp is a multiple of 8.
 const REGISTERS: usize = 16384;
-/// Warps that a partition holds at most (the larger GPUs of each generation).
+/// The maximum number of warps of a partition (the larger GPUs of each generation).
 const MOST_WARPS: usize = 16;
 
-/// Groups of `work_items` that a compute unit of an NVIDIA GPU holds, as registers allow, at least 1.
+/// The number of groups of `work_items` that fit a compute unit of an NVIDIA GPU, limited by registers; at least 1.
 pub(crate) fn resident_groups(registers: usize, work_items: usize) -> usize {
     let warps = REGISTERS / (registers.next_multiple_of(8).max(8) * 32);
     (PARTITIONS * warps.min(MOST_WARPS) / work_items.div_ceil(32).max(1)).max(1)
 }
 
-/// Registers a work-item of `kernel`, as the log of NVIDIA's compiler tells them.
+/// The number of registers for each work-item of `kernel`, from the log of NVIDIA's compiler.
 pub fn registers_in(log: &str, kernel: &str) -> Option<usize> {
     let of_kernel = log.split_once(&format!("'{kernel}'"))?.1;
     let number = of_kernel.split_once("Used ")?.1.split_whitespace().next()?;
     number.parse().ok()
 }
 
-/// Extents of the outer lattice, and of its blocks under the names `block`_X … `block`_T.
+/// Extents of the outer lattice, and of its blocks with the names `block`_X … `block`_T.
 pub(crate) fn block_options(blocks: &BlockOrder, block: &str) -> String {
     let extents = blocks.outer().into_iter().zip(blocks.block());
     let options = ["X", "Y", "Z", "T"].into_iter().zip(extents);
@@ -134,7 +136,7 @@ pub(crate) fn options_of_converted(shape: &Shape) -> String {
 }
 
 impl Planner<'_> {
-    /// What was tuned for a call.
+    /// The tuning results for a call.
     pub(crate) fn tuned(&self, shape: &Shape) -> Tuning {
         let Some(key) = KernelKey::of(shape, self.layout, self.device) else { return Tuning::OPEN };
         match self.source {
@@ -143,7 +145,7 @@ impl Planner<'_> {
         }
     }
 
-    /// Whether the compiler keeps the arithmetic of vectors; of one that cannot be asked it is assumed only if vectors were chosen by hand.
+    /// Whether the compiler preserves the arithmetic in vectors. If it cannot be tested, this is assumed only if vectors were set by hand.
     fn vectors_are_bitwise(&self) -> bool {
         match self.source {
             ChoiceSource::Device { context, vectors, .. } => vectors.of(context),
@@ -155,15 +157,16 @@ impl Planner<'_> {
         self.device.kind == DeviceKind::Cpu
     }
 
-    /// Outer sites of a group, where nothing is tuned.
+    /// The default number of outer sites of a group.
     pub(crate) fn threads(&self) -> AcceleratorThreads {
         self.tuning.accelerator_threads.unwrap_or_default()
     }
 
-    /// How groups over components are cut, where nothing is tuned.
+    /// The default division of groups over components.
     pub(crate) fn parts_shape(&self) -> PartsShape {
-        // PoCL compiles a kernel once more for every size of groups, in half a second to a second: so there they are as large whatever number of parts
-        // there is. Parts side by side would save 6 to 22% of the time of a hop on one parity (docs/performance.md).
+        // PoCL compiles a kernel again for each work-group size, which takes half a second to a second. Groups therefore have the same size
+        // there for any number of components. Adjacent components would save 6 to 22% of the time of a hop on one parity
+        // (docs/performance.md).
         let usual = self.is_cpu().then_some(1);
         PartsShape {
             parts: self.tuning.rhs_per_group.map(|count| count.get()).or(usual),
@@ -182,7 +185,8 @@ impl Planner<'_> {
         LaunchGeometry::over_parts(nsimd, parts_and_osites, shape, self.threads(), most_osites)
     }
 
-    /// A launch in groups that the device takes, and the build option of one whose groups have not all lanes. Sizes that were chosen by hand stay: what does not
+    /// A launch with groups that the device supports, and the build option for groups that do not have all lanes. Sizes that were set by
+    /// hand stay; if they do not fit, the launch is refused.
     /// fit then is refused by the launch.
     pub(crate) fn fitted(&self, geometry: LaunchGeometry, mapping: Mapping) -> (LaunchGeometry, &'static str) {
         let Tuning { accelerator_threads, work_items, rhs_per_group, .. } = self.tuning;
@@ -196,7 +200,7 @@ impl Planner<'_> {
         (fitted, if fitted.local[lane] < geometry.local[lane] { " -DLANE_GROUPS" } else { "" })
     }
 
-    /// The access width of a kernel: those that see a site as one object, whatever its components, may not find words together.
+    /// The access width of a kernel. Kernels that treat a site as one object, whatever its components, may not find contiguous words.
     pub(crate) fn access(&self, shape: &Shape) -> AccessWidth {
         use crate::backend::specification::KernelArgument;
         let whole_sites = shape.kernel.arguments.iter().any(|argument| matches!(argument, KernelArgument::Words));
@@ -207,10 +211,10 @@ impl Planner<'_> {
         }
     }
 
-    /// The source of a kernel whose work-items take `at_once` components of a site.
+    /// The source of a kernel whose work-items compute `at_once` components of a site.
     ///
     /// # Errors
-    /// [`DeviceError::Body`] of a body that cannot be written.
+    /// [`DeviceError::Body`] if a kernel function cannot be written as OpenCL C.
     pub(crate) fn source(&self, shape: &Shape, at_once: usize) -> Result<Source, DeviceError> {
         let kernel = shape.kernel;
         Ok(match kernel.source {
@@ -222,12 +226,12 @@ impl Planner<'_> {
             KernelSource::Body(body) => {
                 let program = body.program(kernel.name, shape.legs)?;
                 let named = Named { name: kernel.name, computes: kernel.computes, body };
-                // A CPU's compiler takes long, and one build serves any number of components there.
+                // A CPU's compiler is slow, so one build serves any number of components there.
                 let components = match shape.parts() == 1 && !self.is_cpu() && !kernel.sums() {
                     true => Components::Only,
                     false => Components::AtOnce(at_once),
                 };
-                // A text has one kernel, whatever others are of its family.
+                // A text has only one kernel, however many its family has.
                 Source::written(format!("{}.cl", kernel.name), kernel_text(named, &program, components)?)
             }
         })
@@ -240,7 +244,7 @@ impl Planner<'_> {
         format!("-DPRECISION={} -DNSIMD={nsimd} -DACCESS_BYTES={}{dot_products}", precision.bits(), access.bytes())
     }
 
-    /// The lanes of a work-item of a program for fields of that precision, where `tuned` was looked up.
+    /// The lanes of a work-item of a program for fields in this precision. `tuned`: the parameters that were looked up.
     pub(crate) fn work_item_lanes(&self, precision: Precision, nsimd: usize, tuned: Option<LaneForm>) -> WorkItemLanes {
         let device = self.device;
         let chosen = self.tuning.lane_form.or(tuned).unwrap_or(LaneForm::of_device(device));

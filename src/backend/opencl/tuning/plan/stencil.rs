@@ -1,5 +1,5 @@
-//! How a kernel is built and launched that sums nothing: stencils above all, of which most is tuned. Counterparts of the build options: `cl/access.clh`,
-//! `cl/traversal.clh`, `cl/accelerator.clh`.
+//! Plans kernels without sums: mostly stencils, which have most of the tuning parameters. Counterparts of the build options:
+//! `cl/access.clh`, `cl/traversal.clh`, `cl/accelerator.clh`.
 
 use std::fmt::Write as _;
 
@@ -18,33 +18,33 @@ use crate::backend::opencl::tuning::link_sharing::{LinkSharing, shared_bytes};
 use crate::backend::opencl::tuning::neighbours::{Neighbours, Stage};
 use crate::backend::specification::{BuildOption, Geometry, Shape};
 
-/// The choices for one kernel, as it is built.
+/// The parameters with which a kernel is built.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 struct Build {
     link_loads: LinkLoads,
     stores: Stores,
     grid_stride: bool,
-    /// 0: as the compiler likes.
+    /// 0: the compiler decides.
     max_registers: u32,
-    /// The order of a launch, where it is not that of the memory.
+    /// The order of a launch, if it is not that of the memory.
     blocks: Option<BlockOrder>,
     mapping: Mapping,
-    /// The only size of groups.
+    /// The required work-group size, if there is one.
     group: Option<[usize; 3]>,
-    /// Whether a part of the links is asked to stay in the last cache.
+    /// Whether a part of the links is requested to stay in the last cache.
     keeps_links: bool,
-    /// Where neighbours' spinors wait, if not in registers.
+    /// Space for neighbours' spinors in local memory, if they are not in registers.
     stage: Option<Stage>,
-    /// Bytes of the links that a group shares, 0 where it shares none.
+    /// The local memory for links that a group shares, in bytes; 0 if it shares none.
     shared_links: usize,
-    /// Whether arithmetic is relaxed: for a study alone, since its bits are not the reference's.
+    /// Whether arithmetic is relaxed. Only for a study, since its bits are not the reference's.
     relaxed: bool,
-    /// Whether the compiler is to say what a kernel takes.
+    /// Whether the compiler reports the resources of a kernel.
     verbose: bool,
 }
 
 impl Build {
-    /// `outer`: extents of the outer lattice, where the memory has its order.
+    /// `outer`: the extents of the outer lattice, if the memory has its order.
     fn new(
         (link_loads, stores, grid_stride, traversal): (LinkLoads, Stores, GridStride, Traversal),
         max_registers: u32,
@@ -123,7 +123,7 @@ impl Build {
     }
 }
 
-/// Groups of a launch that has no more than `items` work-items in a dimension.
+/// The number of groups of a launch that is limited to `items` work-items in a dimension.
 fn groups_over(geometry: LaunchGeometry, dimension: usize, items: usize) -> usize {
     let local = geometry.local[dimension];
     let along = geometry.global[dimension] / local;
@@ -136,10 +136,10 @@ fn in_dimensions(geometry: LaunchGeometry, order: [usize; 3]) -> LaunchGeometry 
 }
 
 impl Planner<'_> {
-    /// How a kernel is built and launched that does not sum.
+    /// Plans a kernel without sums.
     ///
     /// # Errors
-    /// [`DeviceError`] for a way to take sums that the device has not.
+    /// [`DeviceError`] for a kind of sum that the device does not support.
     pub(crate) fn plan(&self, shape: &Shape) -> Result<Plan, DeviceError> {
         let (lattice, precision, parts) = (shape.lattice(), shape.precision(), shape.parts());
         let (nsimd, osites) = (lattice.nsimd(), shape.target.osites());
@@ -191,7 +191,7 @@ impl Planner<'_> {
         for option in shape.kernel.options {
             // Writing to a string does not fail.
             let _ = match *option {
-                // A kernel that reads at neighbours may have no doubled links.
+                // A kernel that reads neighbours need not have doubled links.
                 BuildOption::Reconstruct if shape.reconstruct() == 0 => Ok(()),
                 BuildOption::Reconstruct => write!(options, " -DLINK_REALS={}", shape.reconstruct()),
                 BuildOption::Legs => shape
@@ -223,7 +223,7 @@ impl Planner<'_> {
         Ok(options)
     }
 
-    /// Results of a dense matrix that one work-item takes: where nobody chose, up to four on GPUs, the fastest on an H200.
+    /// The number of results of a dense matrix that one work-item computes. The default is up to four on GPUs, the fastest on an H200.
     fn results_per_work_item(&self, ls: usize) -> usize {
         match self.tuning.rhs_per_work_item {
             None if !self.is_cpu() => [4, 2, 3].into_iter().find(|&n| ls.is_multiple_of(n)).unwrap_or(1),
@@ -231,7 +231,7 @@ impl Planner<'_> {
         }
     }
 
-    /// A stencil: what the user set decides, each parameter for itself, then what was tuned.
+    /// Plans a stencil. For each parameter, the user's setting has priority over the tuning result.
     fn stencil(&self, shape: &Shape) -> Result<Plan, DeviceError> {
         let (lattice, sites, precision, parts) = (shape.lattice(), shape.sites(), shape.precision(), shape.parts());
         let (device, nsimd, osites) = (self.device, lattice.nsimd(), shape.target.osites());
@@ -242,7 +242,7 @@ impl Planner<'_> {
         let chosen = self.tuning.or(tuned);
         let lanes = self.work_item_lanes(precision, nsimd, tuned.lane_form).with_steps(lattice);
         let launched_lanes = lanes.launched(nsimd);
-        // Files are edited by people: what no group of the device holds is made smaller.
+        // People edit files: values that do not fit a group of the device are reduced.
         let most = (device.max_work_group_size / launched_lanes).max(1);
         let tuned_threads =
             tuned.accelerator_threads.and_then(|threads| AcceleratorThreads::new(threads.get().min(most)).ok());
@@ -303,7 +303,7 @@ impl Planner<'_> {
 
         let (geometry, lane_groups) = self.fitted(geometry, build.mapping);
 
-        // A place that was tuned for other groups may not hold these.
+        // Local memory that was tuned for other groups may be too small for these.
         let real = precision.scalar().bytes() / 2;
         let accumulator_bytes = |items: usize| items * Spinors::WORDS * at_once * 2 * real;
         let tuned_group =
@@ -348,7 +348,7 @@ impl Planner<'_> {
         options += &lanes.options();
         options += lane_groups;
         options += &build.options();
-        // A stencil takes no sums.
+        // A stencil has no sums.
         options += &self.options(shape, at_once, place).unwrap_or_default();
         let dimension = match (build.mapping, over_parts) {
             (Mapping::SiteFast, _) => 0,
@@ -360,7 +360,7 @@ impl Planner<'_> {
             GridStride::On(groups) => Some(Staying::OnUnit(groups)),
             GridStride::Slice => {
                 let slice = lattice.outer_extents(sites)[..3].iter().product();
-                // A slice of a small lattice would leave units without a group.
+                // The slices of a small lattice would leave compute units without a group.
                 let fills = groups_over(geometry, dimension, slice) >= device.compute_units as usize;
                 fills.then_some(Staying::OverSites(slice))
             }
@@ -394,7 +394,7 @@ mod tests {
         assert_eq!(of_one_size.options(), " -DSITE_FAST -DGROUP_X=8 -DGROUP_Y=4 -DGROUP_Z=1");
         let blocks = build([2, 2, 8, 8], outer).options();
         assert!(blocks.contains("-DOUTER_Z=8 -DTRAVERSAL_BLOCK_Z=8") && blocks.contains("-DTRAVERSAL_BLOCK_X=2"));
-        // Where the memory has subdomains, launches follow it.
+        // If the memory has subdomains, launches follow them.
         assert_eq!(build([2, 2, 8, 8], None).options(), "");
     }
 }

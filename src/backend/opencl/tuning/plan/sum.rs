@@ -1,5 +1,5 @@
-//! How a kernel that sums is built and launched: in which form, in how many groups of how many work-items, and how the sums of groups become one. None of the
-//! choices here changes a bit of an exact sum, nor of a tree sum of a given plan.
+//! Plans kernels with sums: the form of a sum, the number and size of work-groups, and how the sums of work-groups are combined. These
+//! parameters do not change a bit of an exact sum, or of a tree sum with a given plan.
 
 use lanefield_reference::exact;
 use lanefield_reference::extreme::Extreme;
@@ -15,61 +15,62 @@ use crate::backend::opencl::program::Source;
 use crate::backend::opencl::tuning::access::AccessWidth;
 use crate::backend::specification::{BuildOption, Geometry, KernelArgument, KernelSource, Shape};
 
-/// The file of `cl/` with the kernels that pack, sum words and finish.
+/// The file of `cl/` with the kernels that pack words, sum words, and finish sums.
 const FILE: &str = "reduce.cl";
 
 pub(crate) fn sums_file() -> Source {
     Source::of_library(FILE)
 }
 
-/// Work-items of a group of exact sums: enough for a GPU's multiprocessor to hide its latencies with a few groups.
+/// The work-group size of exact sums: enough for a GPU's compute unit to hide latencies with a few groups.
 const GPU_GROUP: usize = 256;
-/// The same where each work-item holds the sums of a bundle.
+/// The same if each work-item holds the sums of a bundle.
 const GPU_BUNDLE_GROUP: usize = 128;
 const CPU_GROUP: usize = 64;
-/// Work-items of a group where all groups run at the same time, each work-item with one element. Every multiprocessor of an NVIDIA GPU holds one group of
-/// any of these sizes, whatever registers the kernel takes.
+/// Work-group sizes for launches in which all groups run at the same time, and each work-item has one element. Every compute unit of an
+/// NVIDIA GPU can hold a group of any of these sizes, however many registers the kernel uses.
 const SIZES_AT_ONCE: [usize; 4] = [64, 128, 256, 512];
-/// The operations by which groups retire, as `reduction.clh` numbers them: none where there is one group alone.
+/// The operations by which groups retire, as `reduction.clh` numbers them. A single group needs none.
 const ALONE: u32 = 1;
 const NVIDIA_PTX: u32 = 2;
 const OPENCL_3: u32 = 3;
-/// Parts of a sum that is made at once, and work-items of a warp on NVIDIA GPUs; elsewhere each is alone: see `cl/sum_in_launch.clh`.
+/// The number of parts of a sum in one launch, and the work-items of a warp on NVIDIA GPUs (1 elsewhere): see `cl/sum_in_launch.clh`.
 const PARTS_AT_ONCE: usize = 8;
 const NVIDIA_WARP: usize = 32;
-/// Counts behind that of retired groups that such sums need: the number of the launch, and the words of two sums in each of two launches.
+/// The number of counts after that of retired groups that such sums need: the number of the launch, and the words of two sums in each of
+/// two launches.
 pub(crate) const COUNTS_AT_ONCE: usize = 1 + 2 * (2 * 2 * PARTS_AT_ONCE);
-/// Groups of exact sums for each compute unit: enough to fill it, few to add up at the end.
+/// The number of groups of exact sums for each compute unit: enough to fill it, few to add up at the end.
 const GROUPS_PER_UNIT: usize = 4;
-/// The same where each work-item holds the sums of a bundle: rows share them.
+/// The same if each work-item holds the sums of a bundle: rows share them.
 const BUNDLE_GROUPS_PER_UNIT: usize = 16;
-/// Local memory that a group may take, so that several groups fit a compute unit.
+/// The limit on a group's local memory, so that several groups fit a compute unit.
 const LOCAL_BYTES: usize = 24 << 10;
-/// Most sums of a tree in local memory at a time.
+/// The maximum number of a tree's sums in local memory at a time.
 const MOST_CHUNK: usize = 24;
 
-/// A sum of a kernel: what is launched.
+/// The launch of a sum.
 #[derive(Clone, Copy)]
 pub(crate) struct Reduction<'a> {
     pub shape: &'a Shape,
     /// What the kernel is built for.
     pub of: SumOf,
-    /// Elements that each sum has.
+    /// The number of elements of each sum.
     pub elements: usize,
-    /// Sums of one work-item: one launch row's.
+    /// The number of sums of one work-item, which are those of one launch row.
     pub a_row: usize,
-    /// Rows and planes of groups, each with sums of its own.
+    /// The numbers of rows and planes of groups. Each has its own sums.
     pub rows: usize,
     pub planes: usize,
-    /// How the kernel finds a word of a site.
+    /// The access width by which the kernel finds a word of a site.
     pub access: AccessWidth,
-    /// Where its elements lie, if not in the order in which they are summed.
+    /// The order of its elements in memory, if it is not the order of summation.
     pub stored: Option<StoredOrder>,
     pub sum: Sum,
 }
 
 impl Reduction<'_> {
-    /// The sums of the words that there are: the last bundle of a plane may be short, and what it holds beyond them is no sum.
+    /// The sums of existing words. The last bundle of a plane may be incomplete, and its remaining values are not sums.
     pub(crate) fn of_words<T>(&self, sums: Vec<T>) -> Vec<T> {
         let Some(_) = self.of.bundle else { return sums };
         let (a_plane, words) = (self.a_row * self.rows, self.shape.target.object.words());
@@ -78,28 +79,28 @@ impl Reduction<'_> {
     }
 }
 
-/// What the kernels of a file of sums are built for, beside the sum.
+/// The properties that the kernels in a file of sums are built for, apart from the kind of sum.
 #[derive(Clone, Copy)]
 pub(crate) struct SumOf {
     precision: Precision,
     pub nsimd: usize,
-    /// Words of what is summed at a time.
+    /// The number of words of the objects that are summed.
     pub words: usize,
-    /// Whether they are always constants.
+    /// Whether this number is always a constant.
     constant_words: bool,
-    /// Words of a bundle, where the kernel has bundles.
+    /// The number of words of a bundle, if the kernel has bundles.
     pub bundle: Option<usize>,
-    /// Fields x of `inner_products`, right-hand sides of x of `rhs_gram` that a work-item takes; else 1.
+    /// The number of fields x of `inner_products`, or of right-hand sides of x of `rhs_gram`, that a work-item reads; otherwise 1.
     fields: usize,
     extreme: Option<Extreme>,
 }
 
-/// Right-hand sides of a field of a call.
+/// The number of right-hand sides of a field of a call.
 fn rhs_of(shape: &Shape, name: &str) -> usize {
     shape.field(name).map_or(0, |field| field.object.parts() / shape.rhs_parts.max(1))
 }
 
-/// Of so many right-hand sides how many a work-item takes with one of the others: registers hold the sums of four.
+/// The number of right-hand sides, of `count`, that a work-item combines with one of the others: registers hold the sums of four.
 fn at_once(count: usize) -> usize {
     (1..=4).rev().find(|&some| count.is_multiple_of(some)).unwrap_or(1)
 }
@@ -112,7 +113,7 @@ impl SumOf {
             precision: shape.precision(),
             nsimd: shape.lattice().nsimd(),
             words: if whole_sites { object.words() } else { object.part_words() },
-            // Half precision rounds a component as a whole; operations on right-hand sides, too, know its words.
+            // Half precision rounds a component as a whole. Operations on right-hand sides are also built for its words.
             constant_words: shape.precision() == Precision::Half
                 || shape.kernel.options.contains(&BuildOption::PartWords),
             bundle,
@@ -125,7 +126,7 @@ impl SumOf {
     }
 }
 
-/// The order of outer sites in memory, and the parts of each that lie together.
+/// The order of outer sites in memory, and the components of each that are contiguous.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct StoredOrder {
     order: BlockOrder,
@@ -133,7 +134,7 @@ pub(crate) struct StoredOrder {
 }
 
 impl Planner<'_> {
-    /// What is launched for a kernel that sums.
+    /// The launch of a kernel that sums.
     pub(crate) fn reduction<'s>(&self, shape: &'s Shape, sum: Sum) -> Result<Reduction<'s>, BackendError> {
         let (target, lattice) = (&shape.target, shape.lattice());
         let (parts, nsimd) = (shape.parts(), lattice.nsimd());
@@ -142,7 +143,7 @@ impl Planner<'_> {
         let bundle = bundled.then(|| self.bundle(self.form(sum), words));
         let of = SumOf::new(shape, bundle);
         let order = |parts| {
-            // Only trees depend on it, and parts of lattices have none.
+            // Only tree sums depend on it, and local volumes have none.
             self.layout.site_order.blocks(lattice, target.sites).map(|order| StoredOrder { order, parts })
         };
         let rows_of_words = bundle.map_or(1, |bundle| words.div_ceil(bundle));
@@ -189,7 +190,7 @@ impl Planner<'_> {
         })
     }
 
-    /// How the numbers of sites become one: extremes go the way of a tree, in which their order changes no bit.
+    /// The kind of sum for a call. Extremes are combined like a tree sum, whose order changes no bit of them.
     pub(crate) fn shape_of_sum(&self, shape: &Shape, sum: Sum) -> Result<Sum, BackendError> {
         if shape.kernel.extreme().is_none() || sum != Sum::Exact {
             return Ok(sum);
@@ -200,7 +201,7 @@ impl Planner<'_> {
         Ok(Sum::Tree(TreePlan::with_warp(group, groups, warp)?))
     }
 
-    /// Work-items of a group, and groups of a row.
+    /// The work-group size, and the number of groups of a row.
     pub(crate) fn groups(&self, work: &Reduction<'_>) -> Result<(usize, usize), DeviceError> {
         let info = self.device;
         match work.sum {
@@ -216,14 +217,14 @@ impl Planner<'_> {
                 let usual = if work.of.bundle.is_some() { BUNDLE_GROUPS_PER_UNIT } else { GROUPS_PER_UNIT };
                 let all = info.compute_units as usize * self.sums.groups_per_unit.unwrap_or(usual);
                 let most = all.div_ceil(work.rows * work.planes);
-                // Of words a work-item takes two elements at a time.
+                // For sums of words, a work-item reads two elements at a time.
                 let stretch = if work.of.bundle.is_some() { 2 * group } else { group };
                 Ok((group, reduction_groups(work.elements, stretch, most)))
             }
         }
     }
 
-    /// Whether kernels are built for the words of an object: wide accesses take several of them, and must know which.
+    /// Whether kernels are built for the number of words of an object. Wide accesses read several words, and need it.
     fn is_specialised(&self) -> bool {
         self.layout.access != AccessWidth::Word || self.sums.specialised.unwrap_or(!self.is_cpu())
     }
@@ -235,7 +236,7 @@ impl Planner<'_> {
         })
     }
 
-    /// Words of a bundle of objects of `words`. They may be more where one build serves all objects.
+    /// The number of words of a bundle, for objects of `words` words. It may be larger than `words` if one build serves all objects.
     pub(crate) fn bundle(&self, form: SumForm, words: usize) -> usize {
         match form {
             SumForm::Fused(bundle) | SumForm::Staged(bundle) if !self.is_specialised() => bundle,
@@ -244,8 +245,8 @@ impl Planner<'_> {
         }
     }
 
-    /// How the sums of groups become one, where each has `bundle` words or one number. Where nobody chose, a second kernel; but on a GPU the
-    /// retirement count where there is one number, and its launch would cost more than that.
+    /// How the sums of groups are combined, if each group has `bundle` words, or one number. The default is a second kernel. On a GPU it is
+    /// the retirement count for one number, because the launch of a second kernel would cost more.
     pub(crate) fn finish(&self, bundle: Option<usize>) -> Finish {
         let retires = !matches!(self.device.retirement, Retirement::Unsupported { .. });
         let usual = match retires && bundle.is_none() && !self.is_cpu() {
@@ -260,8 +261,8 @@ impl Planner<'_> {
         self.finish(bundle) == Finish::SecondKernel
     }
 
-    /// How an exact sum is built and launched whose work-items have one element each and wait for it: work-items of a group, and groups. `None` where these are
-    /// not known to run at the same time, or another way was chosen.
+    /// Plans an exact sum whose work-items have one element each and wait for the result. Returns the build, the work-group size, and the
+    /// number of groups. `None` if the groups are not known to run at the same time, or if another method was chosen.
     pub(crate) fn sum_at_once(&self, work: &Reduction<'_>) -> Result<Option<(SumBuild, usize, usize)>, DeviceError> {
         let is_nvidia = self.adds_in_warps();
         let chosen = self.sums.at_once.unwrap_or(is_nvidia && self.sums.finish != Some(Finish::SecondKernel));
@@ -278,20 +279,20 @@ impl Planner<'_> {
         Ok(build.retirement.is_some().then_some((build, group, groups)))
     }
 
-    /// Whether the work-items of a warp add integers by one instruction, as those of NVIDIA GPUs do from compute capability 8.0 on.
+    /// Whether a warp can add the integers of its work-items with one instruction, as on NVIDIA GPUs from compute capability 8.0 on.
     fn adds_in_warps(&self) -> bool {
         let capability = self.device.compute_capability();
         matches!(self.device.retirement, Retirement::NvidiaPtx) && capability.is_some_and(|capability| capability >= 80)
     }
 
-    /// Local memory of a group of `group` work-items whose sums are made at once: see `sum_at_once` in `cl/sum_in_launch.clh`.
+    /// The local memory for `group` work-items whose sums are made in one launch: see `sum_at_once` in `cl/sum_in_launch.clh`.
     pub(crate) fn exchange_at_once(&self, group: usize) -> usize {
         let warps = group.div_ceil(if self.adds_in_warps() { NVIDIA_WARP } else { 1 });
         let of_launch = PARTS_AT_ONCE * size_of::<i64>() + size_of::<f64>();
         (of_launch + warps * PARTS_AT_ONCE * size_of::<i32>()).max(exchange_bytes(Sum::Exact, 1, group))
     }
 
-    /// The operation by which groups retire, as `reduction.clh` numbers them; `None` where a second kernel finishes.
+    /// The operation by which groups retire, as `reduction.clh` numbers them; `None` if a second kernel finishes the sum.
     fn retirement(&self, bundle: Option<usize>) -> Result<Option<u32>, DeviceError> {
         match self.finish(bundle) {
             Finish::SecondKernel => Ok(None),
@@ -305,13 +306,13 @@ impl Planner<'_> {
         }
     }
 
-    /// What a file of sums is built for. `group`: work-items of a group, where they are known.
+    /// What a file of sums is built for. `group`: the work-group size, if it is known.
     pub(crate) fn sum_build(&self, of: SumOf, sum: Sum, group: Option<usize>) -> Result<SumBuild, DeviceError> {
         Ok(SumBuild {
             words: (self.is_specialised() || of.constant_words).then_some(of.words),
             bundle: of.bundle.unwrap_or(self.bundle(self.form(sum), of.words)),
             fields: of.fields,
-            // Known when it is built, a group may be larger. One build serves all groups on a CPU.
+            // If the size is known to the build, a group may be larger. On a CPU one build serves all sizes.
             threads: match sum {
                 Sum::Exact if self.is_cpu() => None,
                 Sum::Exact => Some(group.unwrap_or(self.exact_group(None, 1))),
@@ -328,7 +329,8 @@ impl Planner<'_> {
         })
     }
 
-    /// What is built for a sum in the staged form: the kernel that packs, and the one that sums what was packed, which lies in the order of the host.
+    /// The builds for a sum in the staged form: the kernel that packs, and the one that sums packed words, which are in the order of the
+    /// host.
     pub(crate) fn staged_builds(
         &self,
         whole: &Reduction<'_>,
@@ -348,14 +350,14 @@ impl Planner<'_> {
         self.common_options(work.of.precision, work.of.nsimd, work.access) + &build.options() + &links + &from
     }
 
-    /// The build options of the kernel that adds up the sums of groups: one build serves all precisions, lanes and words. It reads no field, but a compiler
-    /// without f64 refuses the very types of one in f64.
+    /// The build options of the kernel that adds up the sums of groups. One build serves all precisions, lanes and words. It reads no
+    /// field, but a compiler without f64 refuses even the types of fields in f64.
     pub(crate) fn options_of_finish(&self, build: &SumBuild) -> String {
         let precision = if self.device.fp64 { Precision::F64 } else { Precision::F32 };
         self.common_options(precision, 1, AccessWidth::Word) + &build.options_of_finish(self.is_cpu())
     }
 
-    /// Work-items of a group of exact sums, `sums` for each of them.
+    /// The work-group size of exact sums, if each work-item has `sums` of them.
     pub(crate) fn exact_group(&self, bundle: Option<usize>, sums: usize) -> usize {
         let most = self.device.max_work_group_size.min(self.device.max_work_item_sizes[0]).max(1);
         if let Some(group) = self.sums.group {
@@ -368,7 +370,7 @@ impl Planner<'_> {
         };
         let bytes = |group| exchange_bytes(Sum::Exact, sums, group);
         let fits = |group| group <= most && bytes(group) as u64 <= self.device.local_memory_bytes;
-        // Below 32, several groups on a compute unit gain less than is lost.
+        // Below 32, several groups on a compute unit gain less than the smaller size loses.
         while group > 1 && (!fits(group) || (group > 32 && bytes(group) > LOCAL_BYTES)) {
             group /= 2;
         }
@@ -376,43 +378,43 @@ impl Planner<'_> {
     }
 }
 
-/// Local memory of a group of `group` work-items that hold `sums` sums each: see `running_write` in `exact.clh` and `tree.clh`.
+/// The local memory for `group` work-items that hold `sums` sums each: see `running_write` in `exact.clh` and `tree.clh`.
 pub(crate) fn exchange_bytes(sum: Sum, sums: usize, group: usize) -> usize {
     let doubles = match sum {
-        // Two doubles a sum, for the upper half of the work-items.
+        // Two doubles for each sum, for the upper half of the work-items.
         Sum::Exact => 2 * sums * (group.next_power_of_two() / 2).max(1),
         Sum::Tree(plan) => tree_chunk(plan.threads(), plan.warp()).min(sums) * (plan.threads() + plan.warps()),
     };
     doubles * size_of::<f64>()
 }
 
-/// Sums of a tree whose values lie in local memory at a time.
+/// The number of a tree's sums whose values are in local memory at a time.
 fn tree_chunk(threads: usize, warp: usize) -> usize {
     let a_sum = (threads + threads / warp) * size_of::<f64>();
     (LOCAL_BYTES / a_sum).clamp(1, MOST_CHUNK)
 }
 
-/// What is chosen when a kernel that sums is built.
+/// The parameters with which a kernel that sums is built.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct SumBuild {
     words: Option<usize>,
     bundle: usize,
     fields: usize,
-    /// Work-items of a group, where they are fixed.
+    /// The work-group size, if it is fixed.
     threads: Option<usize>,
-    /// Threads that a tree sums in halves; none where the sum is exact.
+    /// The number of threads that a tree sums by halving; `None` for an exact sum.
     warp: Option<usize>,
     retirement: Option<u32>,
     /// Whether all groups run at the same time, and wait for the sum.
     at_once: bool,
-    /// Of sums whose bits depend on their order.
+    /// For sums whose bits depend on their order.
     stored: Option<StoredOrder>,
-    /// What is taken in place of sums.
+    /// The extreme that is computed instead of a sum.
     extreme: Option<Extreme>,
 }
 
 impl SumBuild {
-    /// The same for elements that are taken in the order of the host, if the bits of `work` depend on it.
+    /// As `self`, for elements in the order of the host, if the bits of `work` depend on their order.
     pub(crate) fn in_order_of_the_host(mut self, work: &Reduction<'_>) -> Self {
         if let Sum::Tree(_) = work.sum {
             self.stored = work.stored;
@@ -426,7 +428,7 @@ impl SumBuild {
         format!(" -DFINISH_ALONE{calls}{}", self.options_of_order())
     }
 
-    /// What the order of additions is, and what holds a sum.
+    /// The build options for the order of additions and the storage of a sum.
     fn options_of_order(&self) -> String {
         let mut options = format!(" -DEXACT_LIMBS={}", exact::LIMBS);
         if let Some(threads) = self.threads {
@@ -461,7 +463,7 @@ impl SumBuild {
         if *at_once {
             options += " -DGROUPS_AT_ONCE";
             if *retirement == Some(NVIDIA_PTX) {
-                // What an iteration of the operator reads is then still in the last cache.
+                // The data for the next iteration of the operator are then still in the last cache.
                 options += " -DSTREAMING_STORES";
             }
         }

@@ -1,31 +1,32 @@
-//! How a device takes sums, as far as one may choose.
+//! How a device computes sums, as far as this can be chosen.
 
 use std::fmt;
 use std::str::FromStr;
 
 use lanefield_reference::layout::AcceleratorThreads;
 
-/// Most words of a bundle.
+/// The maximum number of words of a bundle.
 const MOST_BUNDLE: usize = 1024;
-/// Words of a bundle where nobody chose: of exact sums, which keep four doubles for each, and of tree sums. The fastest on an H200.
+/// The default number of words of a bundle: for exact sums, which keep four doubles for each word, and for tree sums. It is the fastest on
+/// an H200.
 const EXACT_BUNDLE: usize = 3;
 const TREE_BUNDLE: usize = 2;
 
-/// How the words of large objects are summed. What is summed is the same in every form.
+/// How the words of large objects are summed. The result is the same in every form.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum SumForm {
-    /// So many consecutive words at a time are loaded and reduced in place: one pass over memory.
+    /// This number of consecutive words is loaded and reduced in place at a time: one pass over memory.
     Fused(usize),
-    /// So many words at a time are first packed into a buffer: three passes.
+    /// This number of words is first packed into a buffer at a time: three passes over memory.
     Staged(usize),
-    /// One work-item walks all words of a site, and keeps the bundle: registers do not hold it.
+    /// One work-item loops over all words of a site. The bundle is not in registers, which cannot hold it.
     SerialWords,
 }
 
 impl SumForm {
-    /// What tree sums of words take where nobody chose: the fastest on an H200.
+    /// The default for tree sums of words: the fastest on an H200.
     pub const FASTEST_TREE: Self = Self::Fused(TREE_BUNDLE);
-    /// What exact sums of words take where nobody chose.
+    /// The default for exact sums of words.
     pub const FASTEST_EXACT: Self = Self::Fused(EXACT_BUNDLE);
 }
 
@@ -55,37 +56,38 @@ impl FromStr for SumForm {
     }
 }
 
-/// How the sums of work-groups become one.
+/// How the sums of work-groups are combined.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Finish {
-    /// By a second kernel: on any device.
+    /// By a second kernel, on any device.
     SecondKernel,
-    /// By the group that retires last, in the same launch, where the device's memory model lets it read what others wrote
+    /// By the group that retires last, in the same launch, if the device's memory model lets it read the results of others
     /// ([`Retirement`](crate::backend::opencl::Retirement)).
     RetirementCount,
 }
 
 lanefield_reference::named!(Finish, "way to finish a sum": SecondKernel = "second-kernel", RetirementCount = "retirement-count");
 
-/// How a device takes sums. The default leaves every choice to the backend.
+/// How a device computes sums. By default the backend decides.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct SumOptions {
-    /// How words are gone through.
+    /// How words are summed.
     pub form: Option<SumForm>,
-    /// How the sums of groups become one. Where nobody chose, by a second kernel; on GPUs by retirement count where one number is summed
-    /// and the device's memory model allows it.
+    /// How the sums of groups are combined. The default is a second kernel; on GPUs it is the retirement count if one number is summed and
+    /// the device's memory model allows it.
     pub finish: Option<Finish>,
-    /// Work-items of a group of exact sums; a tree sum has those of its plan.
+    /// The work-group size of exact sums. A tree sum has that of its plan.
     pub group: Option<usize>,
-    /// Groups of exact sums for each compute unit, at most.
+    /// The maximum number of groups of exact sums for each compute unit.
     pub groups_per_unit: Option<usize>,
-    /// Whether kernels are built for the number of words, with long loops unrolled: where nobody chose, on all devices but CPUs, whose
-    /// compilers take seconds for each.
+    /// Whether kernels are built for the number of words, with long loops unrolled. The default is yes, except on CPUs, whose compilers
+    /// take seconds for each.
     pub specialised: Option<bool>,
-    /// Whether queued iterations of conjugate gradients have one launch for all vector operations ([`CG_ITERATION`](crate::kernel::blas::CG_ITERATION)), where
-    /// fields are so small that all its work-groups run at the same time: on NVIDIA GPUs one for each multiprocessor, on other devices one alone. Where
-    /// nobody chose, on NVIDIA GPUs of compute capability 8.0 and up.
+    /// Whether queued iterations of conjugate gradients have one launch for all vector operations
+    /// ([`CG_ITERATION`](crate::kernel::blas::CG_ITERATION)). This needs fields so small that all work-groups run at the same time: one for
+    /// each compute unit on NVIDIA GPUs, and only one on other devices. By default it is on for NVIDIA GPUs of compute capability 8.0 and
+    /// up.
     pub at_once: Option<bool>,
-    /// Words that one work-item of `pack` takes side by side, in the staged form.
+    /// The number of adjacent words that one work-item of `pack` copies, in the staged form.
     pub pack: AcceleratorThreads,
 }

@@ -1,4 +1,4 @@
-//! Fields on a lattice: what another convention does to a site, to the order of the sites, or to their phases.
+//! Fields on a lattice: the effect of another convention on a site, on the order of sites, or on phases.
 
 use lanefield::prelude::*;
 use lanefield::reference::layout::DIMENSION_NAMES;
@@ -12,15 +12,15 @@ use crate::order::{SiteOrder, site_places};
 
 type Z = Complex<f64>;
 
-/// Blocks (the numbers of a site at one s) on which hypotheses are tried.
+/// Number of blocks (the numbers of a site at one s) on which hypotheses are tried.
 const SAMPLE: usize = 48;
 
 const FEW: usize = 2;
 
-/// Complex numbers other than zero without which everything fits.
+/// With fewer nonzero complex numbers than this, every hypothesis would fit.
 const LEAST_NUMBERS: usize = 24;
 
-/// Moves of sites whose norms fit that are tried.
+/// Number of moves to try among those for which the norms of sites fit.
 const MOVES: usize = 8;
 
 struct Blocks<'a> {
@@ -28,7 +28,7 @@ struct Blocks<'a> {
     a: Vec<Z>,
     b: Vec<Z>,
     words: usize,
-    /// The blocks of B that are largest, the largest first.
+    /// The largest blocks of B, in descending order.
     sample: Vec<usize>,
 }
 
@@ -50,7 +50,7 @@ impl<'a> Blocks<'a> {
         &array[k * self.words..][..self.words]
     }
 
-    /// How well B is c·T(A) on some blocks, with A's block `source(k)` at the place of k.
+    /// How well B is c·T(A) on some blocks, where A's block `source(k)` is in the place of block k.
     fn fit(
         &self,
         blocks: impl Iterator<Item = usize>,
@@ -63,17 +63,17 @@ impl<'a> Blocks<'a> {
         Fit::new(&pairs)
     }
 
-    /// The simplest of the hypotheses that leave little; it is then tried on all blocks.
+    /// The simplest hypothesis that leaves little; it is then tried on all blocks.
     fn simplest(&self, form: Form, ops: &[Op], source: &dyn Fn(usize) -> usize) -> Option<(Op, Fit)> {
         let sample = || self.sample.iter().copied();
         let few = || sample().take(FEW);
-        // A few blocks refuse nearly all.
+        // A few blocks reject nearly all hypotheses.
         let ops = ops.iter().filter(|op| self.fit(few(), form, **op, source).is_some());
         let fits: Vec<_> = ops.filter_map(|&op| Some((op, self.fit(sample(), form, op, source)?))).collect();
         let least = fits.iter().map(|(_, fit)| fit.left).fold(f64::INFINITY, f64::min);
         let near = |fit: &Fit| fit.left <= (10.0 * least).max(64.0 * self.case.unit());
         let (op, _) = *fits.iter().filter(|(_, fit)| near(fit)).min_by_key(|(op, _)| op.cost())?;
-        // In pieces, so that the fields are not copied whole; each has the same factor.
+        // In pieces, to avoid a copy of whole fields; each has the same factor.
         let count = self.b.len() / self.words;
         let (c, mut left, mut all) = (self.fit(sample(), form, op, source)?.c, 0.0, 0.0);
         for k in 0..count {
@@ -112,11 +112,11 @@ pub(in crate::compare::cause) fn causes(case: &Case<'_>) -> Vec<Cause> {
     tests.iter().find_map(|test| test(&blocks, form, &ops)).into_iter().collect()
 }
 
-/// The sites are where they were.
+/// Hypotheses in which the sites stay in place.
 fn in_place(blocks: &Blocks<'_>, form: Form, ops: &[Op]) -> Option<Cause> {
     let (op, fit) = blocks.simplest(form, ops, &|k| k)?;
     let claims = op.claims(form, blocks.case);
-    // Numbers that differ by roundings, or by a tolerance, have a factor near 1.
+    // Numbers that differ by rounding, or by a tolerance, have a factor near 1.
     let is_factor = (fit.c - 1.0).norm() > 10.0 * fit.left.max(blocks.case.unit());
     if claims.is_empty() && !is_factor {
         return None;
@@ -124,7 +124,7 @@ fn in_place(blocks: &Blocks<'_>, form: Form, ops: &[Op]) -> Option<Cause> {
     Some(cause(blocks.case, claims, fit))
 }
 
-/// The sites are others: the origin is moved, axes are reversed or exchanged. The norms of the sites tell which are worth a trial.
+/// Hypotheses in which sites are moved: another origin, or axes that are reversed or exchanged. The norms of the sites tell which are worth trying.
 fn moved(blocks: &Blocks<'_>, form: Form, ops: &[Op]) -> Option<Cause> {
     let extents = blocks.case.extents()?;
     let volume = extents.volume();
@@ -155,7 +155,7 @@ fn moved(blocks: &Blocks<'_>, form: Form, ops: &[Op]) -> Option<Cause> {
     Some(cause(blocks.case, claims, fit))
 }
 
-/// B(x) is A(y), y the coordinate `axes[d]` of x with a sign, and an offset, in each direction d.
+/// B(x) is A(y), where y_d is the coordinate `axes[d]` of x with a sign and an offset, for each direction d.
 struct Move {
     axes: [usize; 4],
     reversed: [bool; 4],
@@ -163,7 +163,7 @@ struct Move {
 }
 
 impl Move {
-    /// All that lead from the coordinate `to` of B to `from` of A.
+    /// All moves that take the coordinate `to` of B to `from` of A.
     fn all(extents: Extents, from: [usize; 4], to: [usize; 4]) -> Vec<Self> {
         let mut moves = Vec::new();
         for code in 0..256usize {
@@ -178,7 +178,7 @@ impl Move {
                     let (l, there) = (extents[d], to[axes[d]]);
                     (from[d] + if reversed[d] { there } else { l - there }) % l
                 });
-                // Of one or two sites in a direction, the opposite order is a shift, or nothing.
+                // With one or two sites in a direction, the opposite order is a shift, or no change.
                 if (0..4).all(|d| !reversed[d] || extents[d] > 2) {
                     moves.push(Self { axes, reversed, offset });
                 }
@@ -229,10 +229,10 @@ impl Move {
     }
 }
 
-/// Two directions: a sign (−1)^(x_j x_k) is that of staggered phases which take these two in the other order.
+/// Two directions: the sign (−1)^(x_j x_k) is that of staggered phases with these two in the other order.
 const PAIRS: [[usize; 2]; 6] = [[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]];
 
-/// Of which [`PAIRS`] phases have the sign; `None` if they are no product of such signs and a phase e^{iqx}.
+/// The [`PAIRS`] whose signs the phases have; `None` if they are not a product of such signs and a phase e^{iqx}.
 fn signs_of_pairs(phases: &[Option<Z>], extents: Extents) -> Option<[bool; 6]> {
     let mut signs = [false; 6];
     for (is_negative, [j, k]) in signs.iter_mut().zip(PAIRS) {
@@ -264,12 +264,12 @@ fn sign(signs: [bool; 6], x: [usize; 4]) -> f64 {
     if odd % 2 == 1 { -1.0 } else { 1.0 }
 }
 
-/// B(x) is e^{iqx} A(x), or the same of its conjugate; staggered phases in another order have signs of pairs of coordinates.
+/// B(x) is e^{iqx} A(x), or the same with its conjugate. Staggered phases in another order have signs of pairs of coordinates.
 fn phased(blocks: &Blocks<'_>, form: Form, ops: &[Op]) -> Option<Cause> {
     let extents = blocks.case.extents()?;
     let volume = extents.volume();
     ops.iter().filter(|op| op.is_plain()).find_map(|&op| {
-        // The phase of each block, if B's is a multiple of A's there.
+        // The phase of each block, if B's block is a multiple of A's.
         let phase = |k: usize| {
             let (x, b) = (op.of(form, blocks.block(&blocks.a, k)), blocks.block(&blocks.b, k));
             let z: Z = x.iter().zip(b).map(|(x, b)| x.conj() * b).sum();
@@ -301,7 +301,7 @@ fn phased(blocks: &Blocks<'_>, form: Form, ops: &[Op]) -> Option<Cause> {
         if !has_signs && !has_momentum {
             return None;
         }
-        // In units of 2π/L, whole where they are near that.
+        // In units of 2π/L, as integers if they are close to them.
         let numbers: [f64; 4] = std::array::from_fn(|d| {
             let n = steps[d] * extents[d] as f64 / std::f64::consts::TAU;
             if (n - n.round()).abs() < 1e-4 { n.round() + 0.0 } else { n }
@@ -344,21 +344,21 @@ fn phased(blocks: &Blocks<'_>, form: Form, ops: &[Op]) -> Option<Cause> {
     })
 }
 
-/// At the point of its source, a propagator of −μ is γ5 S† γ5, and elsewhere it is not: a Wilson propagator is its own there.
+/// At the site of its source, a propagator for −μ is γ5 S† γ5, but not elsewhere; a Wilson propagator equals its own γ5 S† γ5 there.
 fn opposite_mu(blocks: &Blocks<'_>, form: Form, ops: &[Op]) -> Option<Cause> {
     let source = *blocks.sample.first()?;
-    // Where the source of A is.
+    // The site of A's source.
     let from = *largest(&norms(&blocks.a, blocks.words), 1).first()?;
     if form != Form::Propagator {
         return None;
     }
     let fits = |op: &Op| Some((*op, blocks.fit(std::iter::once(source), form, *op, &|_| from)?));
-    // In another basis, other matrices may be γ5.
+    // In another basis, γ5 may be another matrix.
     let (conjugated, others): (Vec<_>, Vec<_>) = ops.iter().filter_map(fits).partition(|(op, _)| op.is_conjugated());
     let mirrored: Vec<_> = conjugated.into_iter().filter(|(op, _)| op.opposite_mu().is_some()).collect();
     let least = |fits: &[(Op, Fit)]| fits.iter().map(|(_, fit)| fit.left).fold(f64::INFINITY, f64::min);
     let best = least(&mirrored);
-    // Conjugation by other matrices keeps a block that has little of them.
+    // Conjugation by other matrices keeps a block that has only small components along them.
     if best.is_nan() || best > 1e-5 || least(&others) < 100.0 * best.max(blocks.case.unit()) {
         return None;
     }

@@ -1,4 +1,4 @@
-//! How well an array is a multiple of another one, and how that is said.
+//! How well an array is a multiple of another one, and the description of such a fit.
 
 use num_complex::Complex;
 
@@ -9,10 +9,10 @@ use crate::compare::numbers::Kind;
 
 type Z = Complex<f64>;
 
-/// What must be left of the squared norm of single blocks, of nine in ten: a few large numbers fit by chance.
+/// The largest remainder, relative to the squared norm, for nine in ten of the blocks: a few large numbers could fit by chance.
 const OF_BLOCK: f64 = 1e-2;
 
-/// What is left of a hypothesis that holds, of the norm of B: more than the loosest tolerance of a solver leaves.
+/// The largest remainder, relative to the norm of B, for a hypothesis that holds: more than the loosest tolerance of a solver leaves.
 pub(super) const MOST: f64 = 1e-3;
 
 #[derive(Clone, Copy, Debug)]
@@ -23,7 +23,7 @@ pub(super) struct Fit {
 }
 
 impl Fit {
-    /// By least squares; `None` if the numbers are no multiple of each other, all are zero, or some are not finite.
+    /// By least squares; `None` if the numbers are not multiples of each other, if all are zero, or if some are not finite.
     pub fn new(pairs: &[(Vec<Z>, &[Z])]) -> Option<Self> {
         let (mut xx, mut xb, mut bb) = (0.0, Z::ZERO, 0.0);
         for (x, b) in pairs.iter().flat_map(|(x, b)| x.iter().zip(*b)) {
@@ -46,7 +46,7 @@ impl Fit {
     }
 }
 
-/// "times 2 (…)", unless the factor is 1.
+/// "times 2 (…)"; `None` if the factor is 1.
 pub(super) fn times(case: &Case<'_>, Fit { c, left }: Fit) -> Option<String> {
     let error = left.max(4.0 * case.unit());
     let is_one = (c - 1.0).norm() <= 10.0 * error;

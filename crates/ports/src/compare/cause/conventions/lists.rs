@@ -1,4 +1,4 @@
-//! Lists of numbers, as correlators: a factor, an axis reversed or shifted, alternating signs, conjugation.
+//! Lists of numbers, such as correlators: a factor, an axis reversed or shifted, alternating signs, conjugation.
 
 use num_complex::Complex;
 
@@ -9,11 +9,11 @@ use crate::compare::cause::guess::Cause;
 
 type Z = Complex<f64>;
 
-/// Numbers other than zero without which everything fits.
+/// With fewer nonzero numbers than this, every hypothesis would fit.
 const LEAST: usize = 4;
-/// What is left of the norm: the parts of an exponential are near to multiples of each other.
+/// The largest remainder relative to the norm: parts of an exponential are nearly multiples of each other.
 const MOST: f64 = 1e-6;
-/// Axes with more indices are not tried, but for a factor and conjugation.
+/// For axes with more indices, only a factor and conjugation are tried.
 const MOST_INDICES: usize = 1024;
 
 #[derive(Clone, Copy)]
@@ -40,7 +40,7 @@ pub(in crate::compare::cause) fn causes(case: &Case<'_>) -> Vec<Cause> {
     for conjugated in [false, true].into_iter().take(case.parts) {
         for (axis, along) in hypotheses(case) {
             let of_a = transformed(case, &a, axis, along, conjugated);
-            // Each number is a block by itself: those of a correlator differ by orders of magnitude.
+            // Each number is a block of its own: those of a correlator differ by orders of magnitude.
             let pairs: Vec<_> = of_a.iter().zip(b.chunks_exact(1)).map(|(z, b)| (vec![*z], b)).collect();
             let Some(fit) = Fit::new(&pairs).filter(|fit| fit.left <= MOST) else { continue };
             let mut claims = Vec::new();

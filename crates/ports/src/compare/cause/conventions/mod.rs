@@ -1,8 +1,14 @@
-//! Causes in the conventions of another program, which need not leave a bit in its place: a common factor, source and sink exchanged, conjugation, another
-//! basis of the γ matrices, another origin or direction of an axis, a phase e^{iqx}, other staggered phases; also several at once, and up to the tolerance
-//! of a solver.
+//! Causes in the conventions of another program, which need not leave any bit in its place:
 //!
-//! Each hypothesis T is tried on the largest sites: the factor c is fitted to B = c·T(A), and what is left is measured. Of those that fit, the simplest wins.
+//! - a common factor, conjugation, source and sink exchanged;
+//! - another basis of the γ matrices;
+//! - another origin or direction of an axis;
+//! - a phase e^{iqx}, or other staggered phases.
+//!
+//! They are found also in combination, and up to the tolerance of a solver.
+//!
+//! Each hypothesis T is tried on the largest sites: the factor c is fitted to B = c·T(A), and the remainder is measured. Among those that fit, the
+//! simplest one is reported.
 
 mod fields;
 mod fit;

@@ -1,4 +1,4 @@
-//! What other conventions do to the numbers of a site: conjugation, exchange of source and sink, γ matrices from the left and the right.
+//! The effect of other conventions on the numbers of a site: conjugation, exchange of source and sink, γ matrices from the left and the right.
 
 use num_complex::Complex;
 
@@ -26,7 +26,7 @@ impl Form {
     }
 }
 
-/// One of the 16 products of γ matrices: bit d stands for γ of direction d.
+/// One of the 16 products of γ matrices: bit d stands for the γ matrix of direction d.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Gammas {
     None,
@@ -72,17 +72,17 @@ fn name(bits: usize) -> String {
     }
 }
 
-/// Something that may have been done to a site of A.
+/// A possible transformation of a site of A.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Op {
     conjugated: bool,
     spins: bool,
     colours: bool,
     basis: GammaBasis,
-    /// A is in the basis, and B is not.
+    /// Whether A is in the basis, and B is not.
     basis_of_a: bool,
     gammas: Gammas,
-    /// Of spinors: colour before spin.
+    /// For spinors: whether colour comes before spin.
     inner: bool,
     left: Matrix,
     right: Matrix,
@@ -109,7 +109,7 @@ impl Op {
                 of_b.chain(others().map(|basis| (*basis, true))).collect()
             }
         };
-        // Spins, colours, and spin with colour.
+        // Spins, colours, and spin together with colour.
         let exchanges: &[(bool, bool, bool)] = match form {
             Form::Other => &[(false, false, false)],
             Form::Spinor => &[(false, false, false), (false, false, true)],
@@ -134,7 +134,7 @@ impl Op {
         ops
     }
 
-    /// How much it claims: of hypotheses that fit alike, the one that claims least is the best.
+    /// The number of changes: among hypotheses that fit equally well, the one with the fewest is the best.
     pub fn cost(&self) -> usize {
         let gammas = match self.gammas {
             Gammas::None => 0,
@@ -146,12 +146,12 @@ impl Op {
         2 * usize::from(self.conjugated) + 2 * exchanged + basis + gammas
     }
 
-    /// Whether it is conjugation, or nothing.
+    /// Whether it is only conjugation, or the identity.
     pub fn is_plain(&self) -> bool {
         self.is_one && !self.spins && !self.colours && !self.inner
     }
 
-    /// γ5 S† γ5, in any basis.
+    /// Whether it is γ5 S† γ5, in any basis.
     pub(crate) fn is_gamma_five_hermitian(&self) -> bool {
         self.conjugated && self.spins && self.colours && self.gammas == Gammas::Around(FIVE)
     }
@@ -160,7 +160,7 @@ impl Op {
         self.conjugated
     }
 
-    /// Of γ5 S† γ5 of another sign of μ, in any basis: what is exchanged in it.
+    /// For γ5 S† γ5 with the other sign of μ, in any basis: what else is exchanged.
     pub fn opposite_mu(&self) -> Option<&'static str> {
         (self.conjugated && self.gammas == Gammas::Around(FIVE)).then_some(match (self.spins, self.colours) {
             (true, true) => "",
@@ -170,7 +170,7 @@ impl Op {
         })
     }
 
-    /// What becomes of the numbers of a site.
+    /// Transforms the numbers of a site.
     pub fn of(&self, form: Form, block: &[Z]) -> Vec<Z> {
         let mut numbers = block.to_vec();
         if form == Form::Propagator && (self.spins || self.colours) {
@@ -198,7 +198,7 @@ impl Op {
     }
 
     fn multiplied(&self, form: Form, numbers: &[Z]) -> Vec<Z> {
-        // From the left on the first axis; of propagators, from the right on the second.
+        // From the left on the first axis; for propagators, also from the right on the second.
         let inner = numbers.len() / 4;
         let mut result = multiplied(&self.left, numbers, inner);
         if form == Form::Propagator {
@@ -211,7 +211,7 @@ impl Op {
         result
     }
 
-    /// What it says, each with a word for programs.
+    /// Descriptions of the changes, each with a keyword for programs.
     pub fn claims(&self, form: Form, case: &Case<'_>) -> Vec<(&'static str, String)> {
         let mut claims: Vec<(&'static str, String)> = Vec::new();
         let conjugated = if self.conjugated { "complex conjugated" } else { "" };
@@ -272,7 +272,7 @@ impl Op {
     }
 }
 
-/// What stands to the left and to the right of a site's numbers: γ matrices in our basis, then the change of basis.
+/// The matrices to the left and to the right of a site's numbers: γ matrices in our basis, then the change of basis.
 fn matrices(basis: GammaBasis, basis_of_a: bool, gammas: Gammas) -> (Matrix, Matrix) {
     let complex = |matrix: [[f64; 4]; 4]| matrix.map(|row| row.map(Z::from));
     let (there, back) = (complex(basis.from_ours().elements()), complex(basis.to_ours().elements()));
@@ -285,7 +285,7 @@ fn matrices(basis: GammaBasis, basis_of_a: bool, gammas: Gammas) -> (Matrix, Mat
     };
     match basis_of_a {
         false => (times(&there, &left), times(&right, &back)),
-        // Γ is that of our basis, in which B is.
+        // Γ is in our basis, in which B is.
         true => (times(&left, &there), times(&back, &right)),
     }
 }
