@@ -452,7 +452,7 @@ mod tests {
         let (mut ensemble, last) = resume();
         assert_eq!((ensemble.history(), last), (&plaquettes[..6], Some((6, configuration(6)))));
         plaquettes[6..].iter().for_each(|&plaquette| ensemble.add(plaquette));
-        // What another program put there stays.
+        // A file that another program put there stays.
         fs::write(path.join("000008.nersc"), "theirs").unwrap();
         assert!(ensemble.keep(&configuration(8)).unwrap().ends_with("000008.1.nersc"));
         assert_eq!(fs::read_to_string(path.join("000008.nersc")).unwrap(), "theirs");

@@ -112,7 +112,7 @@ mod tests {
         // 9 is 1 on eight sites.
         assert!((phases.at([5, 1, 4, 0]) - Complex::cis(-TAU / 8.0)).norm() < 1e-15);
         assert!(phases_of(Momentum::ZERO, "1,1,0,-1").is_none());
-        // x = 0 lies five steps before the source, and not one behind it.
+        // x = 0 is five steps before the source, not one after it.
         let phases = phases_of(Momentum::ZERO, "0.25pi,1,1,-1").unwrap();
         assert!((phases.at([0, 1, 3, 0]) - Complex::cis(TAU / 8.0 * 5.0 / 6.0)).norm() < 1e-15);
     }

@@ -268,7 +268,7 @@ mod tests {
         // From 1e-20 on to a bit below 1e-40, and so on.
         let left: Vec<usize> = [1e-41, 1e-27, 1e-25, 1e-23, 1e-21, 0.0].map(|low| number(32, 20, low / 2.0)).into();
         assert_eq!(left, [10, 3, 2, 1, 1, 128]);
-        // All that are left where they take no time worth a wait.
+        // All remaining iterations, if they take too little time to be worth a wait.
         let short = |micros| QueuedCg { time: Duration::from_micros(micros), ..ahead(32) };
         let soon = [60, 200, 600].map(|micros| short(micros).iterations(&PARAMS, &tenths(20), 5e-24, usize::MAX));
         assert_eq!(soon, [4, 2, 1]);
@@ -311,7 +311,7 @@ mod tests {
         assert_eq!(number(QueuedCg { chosen: Some(9), time: Duration::from_secs(7), ..all() }, PARAMS, usize::MAX), 9);
     }
 
-    /// As `may_go_on` says it, which is asked before each iteration.
+    /// According to `may_go_on`, which is called before each iteration.
     #[test]
     fn no_iteration_is_queued_before_which_a_solve_could_stand_still() {
         use super::super::recurrence::may_go_on;
@@ -320,7 +320,7 @@ mod tests {
             for patience in 1..8 {
                 let params = SolverParams { patience, ..PARAMS };
                 let may = until_stagnation(&params, &info(history));
-                // Those that come reach no new low.
+                // Later iterations reach no new minimum.
                 let longer = |more: usize| info(&[history, &vec![9.0; more]].concat());
                 for more in 0..10 {
                     assert_eq!(may_go_on(&params, &longer(more)).is_ok(), more < may, "{history:?} {patience} {more}");

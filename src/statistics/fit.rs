@@ -328,7 +328,7 @@ mod tests {
         }
     }
 
-    /// Of many ensembles of `count` samples, the part of p-values below 0.05 and their mean.
+    /// For many ensembles of `count` samples, the fraction of p-values below 0.05 and their mean.
     fn p_values(states: &[(f64, f64)], count: u64, covariance: Covariance) -> (f64, f64) {
         let fit = Fit { covariance, ..fit(EffectiveMass::Exponential, States::One, 4, 9) };
         let all = samples(EffectiveMass::Exponential, states, 0.02, 200 * count);
@@ -339,7 +339,7 @@ mod tests {
 
     #[test]
     fn p_values_are_uniform_if_the_fit_is_right_and_small_if_it_is_not() {
-        // Of 12 samples, for which the distribution of χ² would put a third below 0.05.
+        // For 12 samples, for which the distribution of χ² would put a third below 0.05.
         let (small, mean) = p_values(&[(1.0, 0.5)], 12, Covariance::Full);
         assert!((0.01..0.1).contains(&small) && (mean - 0.5).abs() < 0.07, "{small} {mean}");
         let (small, _) = p_values(&[(1.0, 0.5), (3.0, 1.0)], 12, Covariance::Full);

@@ -324,7 +324,7 @@ fn what_cannot_be_compared_is_exit_code_2_and_says_why() {
     assert_contains(&said, &["cannot compare a.npy (A) with gauge.npy (B): the shapes differ", "6 axes and 7"]);
     folder.refuses("compare a.npy nowhere.npy", &["cannot read nowhere.npy"]);
     let said = folder.fails(2, "compare a.npy gauge.npy --gamma ukqcd");
-    assert_contains(&said, &["failed to read gauge.npy", "has no spins, whose basis could be converted"]);
+    assert_contains(&said, &["failed to read gauge.npy", "has no spins whose basis could be converted"]);
     folder.refuses("compare a.npy gauge.npy --config gauge.nersc --source gauss:7", &["the shapes differ"]);
     folder.misuses("compare a.npy a.npy --config gauge.nersc", &["--source"]);
     let said = folder.misused("compare a.npy a.npy --order grid");

@@ -206,7 +206,7 @@ mod tests {
         assert_eq!(measured(&cache, None, 100.0), (100.0, true));
         assert_eq!(measured(&cache, Some(101.0), 200.0), (100.0, false));
         assert_eq!(measured(&cache, Some(110.0), 120.0), (120.0, true));
-        // A lower value replaces none, and the same kernel asks but once.
+        // A lower value replaces nothing, and the same kernel triggers only one measurement.
         assert_eq!(measured(&cache, Some(130.0), 90.0), (120.0, true));
         assert_eq!(measured(&cache, Some(130.0), 200.0), (120.0, false));
     }

@@ -160,11 +160,11 @@ mod tests {
             "Lanefield's defaults",
         ];
         assert_eq!(names(true, false), expected);
-        // Launch bounds are a stage where the compiler takes them.
+        // Launch bounds are a stage if the compiler supports them.
         let mut with_bounds = names(true, true);
         assert_eq!(with_bounds.remove(4), "with launch bounds: at most 128 registers");
         assert_eq!(with_bounds, expected);
-        // Where there is one way to run a kernel, the orders are left.
+        // If there is only one variant of a kernel, the orders remain.
         assert_eq!(names(false, false), [&format!("legs {POINTS}"), &format!("legs {SPRINT}"), "Lanefield's defaults"]);
     }
 

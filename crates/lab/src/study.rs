@@ -115,7 +115,7 @@ mod tests {
         let case = |kernel, extents| BenchCase::usual(kernel, Extents::new([extents; 4]).unwrap());
         let relaxed = || Way { name: "relaxed".to_owned(), relaxed_math: true, ..Way::from(Tuning::OPEN) };
         let run = |case, way| Run { case, way };
-        // Nobody cuts extents of 3 into lanes.
+        // Extents of 3 have no lane layout.
         let runs = [
             run(case(&COPY, 2), relaxed()),
             run(case(&AXPY, 3), relaxed()),

@@ -126,7 +126,7 @@ impl Content {
         }
     }
 
-    /// The content according to the shape or, if that is ambiguous, to the numbers: those of legs are projected, and those of links are normalised.
+    /// The content according to the shape or, if that is ambiguous, to the numbers. Spinors of legs are projected; rows of links are normalised.
     /// `reals` has at least the real and imaginary parts of the array's first numbers.
     pub(crate) fn of_complex(shape: &[usize], reals: &[f64]) -> Self {
         match Self::of_shape(shape) {

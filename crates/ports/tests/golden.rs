@@ -230,7 +230,7 @@ fn a_record_may_say_less_and_nothing_else() {
     let least: Vec<String> = sums.map(without).collect();
     assert_eq!(outcome(&least.join("\n")), None);
     let (last, rest) = least.split_last().unwrap();
-    assert_eq!(outcome(&rest.join("\n")).unwrap().split(':').next().unwrap(), "it ends where it should say {\"end\"");
+    assert_eq!(outcome(&rest.join("\n")).unwrap().split(':').next().unwrap(), "it ends before {\"end\"");
     let twice = [rest, &[rest[1].clone(), last.clone()]].concat().join("\n");
     assert!(outcome(&twice).unwrap().contains(" instead of {\"end\":"));
     let wrong = record.replacen("\"sha256\":\"", "\"sha256\":\"0", 1);

@@ -180,8 +180,8 @@ fn what_has_no_spins_has_no_basis_and_words_are_checked() {
     let error = |shape: &[usize], convention| to_ours(numbered(shape), convention).unwrap_err().to_string();
     let ukqcd = Convention { gamma: GammaBasis::Ukqcd, ..Convention::OURS };
     let colour_spin = Convention { inner: Inner::ColourSpin, ..Convention::OURS };
-    assert!(error(&[2, 2, 2, 4, 4, 3, 3], ukqcd).contains("has no spins, whose basis could be converted"));
-    assert!(error(&[2, 2, 2, 4, 3], colour_spin).contains("only of spinors colour-spin has a meaning"));
+    assert!(error(&[2, 2, 2, 4, 4, 3, 3], ukqcd).contains("has no spins whose basis could be converted"));
+    assert!(error(&[2, 2, 2, 4, 3], colour_spin).contains("colour-spin has a meaning only for spinors"));
     let short = error(&[2, 2, 4], Convention { order: SiteOrder::Qdp, ..Convention::OURS });
     assert!(short.contains("a field in qdp order cannot have the shape (2, 2, 4)"), "{short}");
     let said = "dirac".parse::<GammaBasis>().unwrap_err().to_string();

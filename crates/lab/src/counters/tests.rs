@@ -324,7 +324,7 @@ fn sections_of_a_report_say_the_same_as_raw_metrics() {
     assert_eq!((details.seconds, details.waves, details.registers), (raw.seconds, raw.waves, raw.registers));
     assert_eq!((&details.occupancy_limits, details.l1_hit_percent), (&raw.occupancy_limits, raw.l1_hit_percent));
     assert_eq!((details.work_items, details.group_size, details.calls), (raw.work_items, raw.group_size, 1));
-    // Of the stalls that are told: the others are known by the warps there are.
+    // For stalls that are reported; the number of others follows from the active warps.
     assert_eq!(details.stalls[0].reason, Stall::LONG_SCOREBOARD);
     assert!((details.stalls[0].share - 0.48).abs() < 1e-12, "{:?}", details.stalls);
 }
@@ -339,7 +339,7 @@ fn stalls_are_shares_whichever_way_they_were_counted() {
     ]);
     let shares: Vec<_> = samples.stalls.iter().map(|stalled| (stalled.reason, stalled.share)).collect();
     assert_eq!(shares, [(Stall::SELECTED, 0.6), (Stall::LONG_SCOREBOARD, 0.3), (Stall::NO_INSTRUCTION, 0.1)]);
-    // An instruction issued is no stall.
+    // An issued instruction is not a stall.
     assert_eq!(samples.largest_stall().unwrap().reason, Stall::LONG_SCOREBOARD);
     let per_issue = of_metrics(&[
         ("smsp__average_warps_issue_stalled_barrier_per_issue_active.ratio", "inst", 2.0),

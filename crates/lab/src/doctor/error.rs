@@ -21,6 +21,6 @@ pub enum DoctorError {
     Clang(#[from] ClangError),
     #[error(transparent)]
     Model(#[from] ModelError),
-    #[error("buffer {name} does not exist when a kernel asks for it")]
+    #[error("buffer {name} does not exist when a kernel needs it")]
     NoBuffer { name: String },
 }

@@ -36,7 +36,10 @@ impl Description {
                 return Err(format!("buffer {} is declared twice", buffer.name));
             }
             if buffer.allocated == Often::EachRun && buffer.written == Some(Often::Once) {
-                return Err(format!("buffer {} is made anew in each run, and so must be written in each", buffer.name));
+                return Err(format!(
+                    "buffer {} is allocated in each run, and must therefore be written in each",
+                    buffer.name
+                ));
             }
         }
         for pass in &self.passes {

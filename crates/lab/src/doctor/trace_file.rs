@@ -157,7 +157,7 @@ mod tests {
         let host = r#",{"name":"build hop.cl","cat":"build","ph":"X","pid":1,"tid":1,"ts":150,"dur":1000}"#;
         let events = event("kernel", "hop", 100, 100, 0) + host + &event("kernel", "hop", 1200, 100, 0);
         let timeline = trace(&events).unwrap().timeline;
-        // 950 of 1200 µs go into the build beside no kernel.
+        // The build takes 950 of 1200 µs without a concurrent kernel.
         assert!((timeline.wall - 250e-6).abs() < 1e-12, "{}", timeline.wall);
         assert!((timeline.gaps() - 50e-6).abs() < 1e-12);
     }

@@ -127,7 +127,7 @@ mod tests {
     fn an_access_takes_the_segments_that_its_bytes_touch() {
         let shifted = WaveAccess { bytes: 4, addresses: (0..32).map(|item| 4 + 4 * item).collect() };
         let across = WaveAccess { bytes: 16, addresses: vec![120] };
-        // Transactions of 32, 64 and 128 bytes, bytes asked for, distinct ones, and efficiency.
+        // Transactions of 32, 64 and 128 bytes, bytes requested, distinct ones, and efficiency.
         for (name, access, transactions, bytes, efficiency) in [
             ("neighbouring words", WaveAccess::strided(4, 4, 32), [4, 2, 1], [128, 128], 1.0),
             ("a word in each line", WaveAccess::strided(128, 4, 32), [32, 32, 32], [128, 128], 4.0 / 32.0),

@@ -99,7 +99,7 @@ fn what_nvidias_calculator_says_is_said_here() {
 #[test]
 fn the_carve_out_is_the_smallest_that_holds_the_groups() {
     let carve_out = |name, local| of(name, Demand { local, ..taking(256, 128) }).carve_out;
-    // Two blocks each, of which the system takes 1 KiB, but for a V100's.
+    // Two blocks each, of which the system reserves 1 KiB, except on a V100.
     assert_eq!(
         [carve_out("sm_90", 0), carve_out("sm_90", 24 << 10), carve_out("sm_90", 49 << 10)],
         [Some(8), Some(64), Some(100)]
@@ -116,7 +116,7 @@ fn the_next_step_names_all_that_it_needs() {
     let words = |demand| occupancy(&sm_90, &demand).unwrap().next_step.unwrap().in_words(&sm_90);
     assert_eq!(words(taking(128, 90)), "6 groups (24 warps): at most 80 registers instead of 90");
     let gfx90a = Architecture::find("gfx90a", None).unwrap();
-    // A wave more on each of four SIMDs.
+    // One more wave on each of four SIMDs.
     let step = occupancy(&gfx90a, &taking(64, 128)).unwrap().next_step.unwrap();
     assert_eq!(step.in_words(&gfx90a), "20 groups (20 waves): at most 96 VGPRs instead of 128");
     let lds = Demand { local: 24 << 10, ..taking(256, 52) };
@@ -173,7 +173,7 @@ fn numbers_that_no_kernel_has_are_named() {
     assert!(Architecture::find("gfx90a", Some(32)).unwrap_err().to_string().ends_with("use 64"));
 }
 
-/// A kernel that some architecture takes.
+/// A kernel that some architecture can run.
 fn any_demand() -> impl Strategy<Value = (usize, Demand)> {
     (0..Architecture::all().len(), 1..=1024usize, 1..=255usize, 0..=256usize, 0..=112usize, 0..=65536usize).prop_map(
         |(index, group, registers, accumulation, scalar, local)| {

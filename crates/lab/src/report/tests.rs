@@ -203,7 +203,7 @@ fn a_roofline_names_each_point_and_the_roof_that_binds_it_and_no_roof_has_the_co
     assert!((a[0] - b[0]).abs() >= 16.0 || (a[1] - b[1]).abs() >= 12.0, "{chart}");
     let table = serde_json::to_value(roofline.table()).unwrap();
     assert_eq!(table["rows"][1][1]["text"], "clover_apply, f32, reconstruct 18, 4×4×4×8");
-    // What stays in a cache is not held against the memory.
+    // Kernels whose data stay in a cache are not compared with memory.
     let mut cached = bench_row("axpy", "v", 1e-6);
     (cached["in_cache"], cached["share_of_ceiling"]) = (json!(true), Value::Null);
     let document = document(bench("bench", &[cached.clone()]));
@@ -365,7 +365,7 @@ fn curves_go_by_size_and_group() {
         |place: &str, bytes: u64, rate: f64| json!({ "place": place, "bytes": bytes, "bytes_per_second": rate * 1e9 });
     let rows = [row("device", 4096, 100.0), row("device", 1024, 400.0), row("unit", 1024, 50.0)];
     let chart = serde_json::to_value(curves::curves("t", &rows, "bytes_per_second", "place").unwrap()).unwrap();
-    // One point makes no curve.
+    // One point is not a curve.
     let [series] = &chart["series"].as_array().unwrap()[..] else { panic!("{chart}") };
     let dots = series["dots"].as_array().unwrap();
     let [small, large] = [0, 1].map(|k| [0, 1].map(|axis| dots[k][axis].as_f64().unwrap()));

@@ -204,7 +204,7 @@ mod tests {
         assert_eq!(names("hop"), with(&["accelerator-threads"], &[], &["neighbours"]));
         assert_eq!(names("eo_clover"), with(&["accelerator-threads"], &["accumulators"], &["neighbours"]));
         let of_several = ["rhs-per-work-item", "work-items"];
-        // Hops that are written once are tuned for the number of components that is usual of them.
+        // Hops that are written once are tuned for their usual number of components.
         let bodies = |kernel: &&Kernel| matches!(kernel.source, KernelSource::Body(_));
         for hop in HopKernel::all().map(HopKernel::kernel).filter(bodies) {
             let first = if hop.usual_parts > 1 { &of_several[..] } else { &["accelerator-threads"] };

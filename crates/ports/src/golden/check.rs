@@ -261,7 +261,7 @@ fn records(expected: &Path, found: &Path) -> Result<Outcome, GoldenError> {
             continue;
         }
         match lines.next() {
-            None => return Ok(Outcome::other(format!("it ends where this line is expected: {expected}"))),
+            None => return Ok(Outcome::other(format!("it ends before {expected}"))),
             Some((number, line)) if !agrees(&should, &line_of_record(line)) => {
                 return Ok(Outcome::other(format!("line {number} says {line} instead of {expected}")));
             }

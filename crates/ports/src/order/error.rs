@@ -11,7 +11,7 @@ pub enum OrderError {
     #[error("a field in {order} order cannot have the shape {}: {reason}", show_shape(.shape))]
     Shape { order: SiteOrder, shape: Vec<usize>, reason: String },
     #[error(
-        "an array {} has no spins, whose {what} could be converted: only spinors (…, 4, 3) and propagators (…, 4, 4, 3, 3) have{also}", show_shape(.shape)
+        "an array {} has no spins whose {what} could be converted: only spinors (…, 4, 3) and propagators (…, 4, 4, 3, 3) have{also}", show_shape(.shape)
     )]
     NoSpins { shape: Vec<usize>, what: &'static str, also: &'static str },
     #[error("an array {} with {found} numbers, not {expected}", show_shape(.shape))]

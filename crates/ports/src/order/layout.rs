@@ -73,7 +73,7 @@ impl Layout {
                 [ls, 2, lattice @ ..] if lattice.len() == 4 && order.has_parities() => (Some(*ls), (true, lattice)),
                 _ => {
                     return Err(fail(
-                        "spinors are (T, Z, Y, X, 4, 3), and (2, T, Z, Y, X/2, 4, 3) where even sites come first; in five dimensions Ls stands before",
+                        "expected (T, Z, Y, X, 4, 3), or (2, T, Z, Y, X/2, 4, 3) if even sites come first; in five dimensions, Ls is in front",
                     ));
                 }
             };
@@ -84,7 +84,7 @@ impl Layout {
         let are_links =
             order.has_direction_slowest() && order.has_parities() && matches!(shape, [4 | 8, 2, _, _, _, _, 3, 3]);
         let is_propagator = !are_links && matches!(shape, [.., 4, 4, 3, 3]) && matches!(shape.len(), 8 | 9);
-        ensure!(inner != Inner::ColourSpin, no_spins("order", ", and only of spinors colour-spin has a meaning"));
+        ensure!(inner != Inner::ColourSpin, no_spins("order", ", and colour-spin has a meaning only for spinors"));
         ensure!(gamma == GammaBasis::DegrandRossi || is_propagator, no_spins("basis", ""));
         if order.has_direction_slowest() && !is_propagator {
             // Links with the direction slowest.
@@ -101,7 +101,7 @@ impl Layout {
         let (lattice, site) = match shape {
             [2, t, z, y, x, site @ ..] if order.has_parities() && !site.is_empty() => ((true, [*t, *z, *y, *x]), site),
             [t, z, y, x, site @ ..] => ((false, [*t, *z, *y, *x]), site),
-            _ => return Err(fail("fields are (T, Z, Y, X, …), and (2, T, Z, Y, X/2, …) where even sites come first")),
+            _ => return Err(fail("expected (T, Z, Y, X, …), or (2, T, Z, Y, X/2, …) if even sites come first")),
         };
         let extents = extents((lattice.0, &lattice.1)).map_err(|error| fail(&error))?;
         Ok(Self { convention, extents, ls: None, directions: None, site: site.to_owned() })
@@ -113,7 +113,7 @@ impl Layout {
         let spins = spin_strides(shape);
         let no_spins = |what, also| OrderError::NoSpins { shape: shape.to_owned(), what, also };
         if inner == Inner::ColourSpin && (spins.as_deref() != Some(&[3]) || content == Content::Legs) {
-            return Err(no_spins("order", ", and only of spinors colour-spin has a meaning"));
+            return Err(no_spins("order", ", and colour-spin has a meaning only for spinors"));
         }
         ensure!(gamma == GammaBasis::DegrandRossi || spins.is_some(), no_spins("basis", ""));
         let (ls, axes) = match shape {
@@ -123,14 +123,12 @@ impl Layout {
             _ => (None, shape),
         };
         let Some((lattice, site)) = axes.split_at_checked(4) else {
-            return Err(fail(
-                "fields of ours are (T, Z, Y, X, …), five-dimensional ones (Ls, T, Z, Y, X, 4, 3)".to_owned(),
-            ));
+            return Err(fail("expected (T, Z, Y, X, …), or (Ls, T, Z, Y, X, 4, 3) in five dimensions".to_owned()));
         };
         let extents = extents((false, lattice)).map_err(fail)?;
         if order.has_parities() && extents[0] % 2 != 0 {
             return Err(fail(format!(
-                "where even sites come first, their axis is X/2, and X is {}: only lattices with an even extent in x have such fields",
+                "with even sites first, an axis is X/2, and X is {}: the extent in x must be even",
                 extents[0]
             )));
         }
@@ -210,7 +208,7 @@ impl Places {
 
 /// The extents of a lattice whose axes are (T, Z, Y, X), or (T, Z, Y, X/2).
 fn extents((halved, axes): (bool, &[usize])) -> Result<Extents, String> {
-    let &[t, z, y, x] = axes else { return Err("it has no four axes of a lattice".to_owned()) };
+    let &[t, z, y, x] = axes else { return Err("it does not have the four axes of a lattice".to_owned()) };
     let x = if halved { x.saturating_mul(2) } else { x };
     Extents::new([x, y, z, t]).map_err(|error| error.to_string())
 }

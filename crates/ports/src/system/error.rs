@@ -14,7 +14,7 @@ pub enum SystemError {
     Cpu(BackendError),
     #[error("cannot take {name} for a solution: {source}")]
     Array { name: &'static str, source: Box<SystemError> },
-    #[error("it is a propagator: a --source with a spin and a colour says which of its columns is tried")]
+    #[error("it is a propagator: give a --source with a spin and a colour, to choose the column to try")]
     Propagator,
     #[error("it is {found}, and the operator acts on arrays {expected:?} on the lattice of the configuration")]
     Axes { found: String, expected: Vec<usize> },

@@ -311,5 +311,5 @@ fn what_the_arrays_are_is_said_whatever_differs() {
         "{comparison}"
     );
     let error = explain_hop(&nothing, &super::ComplexArray { shape: vec![2], ..nothing.clone() }, &inputs).unwrap_err();
-    assert!(error.to_string().starts_with("B is complex128 (2,), and no spinor field (6, 4, 4, 4, 4, 3)"), "{error}");
+    assert!(error.to_string().starts_with("B is complex128 (2,), not a spinor field (6, 4, 4, 4, 4, 3)"), "{error}");
 }

@@ -76,7 +76,7 @@ pub(crate) fn launch_shape(observation: &Observation, pass: &Pass) -> Option<Fin
     let gain = (1.0 - busy).min(observation.headroom_of(pass));
     let evidence = vec![
         format!("{} compute units, {groups} groups", machine.units),
-        format!("{wavefronts} wavefronts of {}, where {wanted} give each scheduler one", machine.wavefront),
+        format!("{wavefronts} wavefronts of {}; {wanted} would give each scheduler one", machine.wavefront),
     ];
     let (change, remedy) = match pass.any_number_of_groups {
         true => (

@@ -12,7 +12,7 @@ fn spread(median: f64) -> Spread {
     Spread { median, tenth: 0.99 * median, ninetieth: 1.01 * median }
 }
 
-/// Groups of another size, and the groups as they are meanwhile.
+/// Groups of another size, and the times of the present size measured alternately.
 fn other(size: usize, seconds: f64, present: f64) -> OtherGroup {
     OtherGroup { size, compared: Compared { present: spread(present), changed: spread(seconds) } }
 }
@@ -64,7 +64,7 @@ fn good() -> Observation {
     }
 }
 
-/// What is found in a slow version of it: that fault alone.
+/// The finding in a slow version of it: that fault alone.
 fn only_finding(change: impl FnOnce(&mut Observation)) -> Finding {
     let mut observation = good();
     change(&mut observation);
@@ -73,7 +73,7 @@ fn only_finding(change: impl FnOnce(&mut Observation)) -> Finding {
     findings.into_iter().next().unwrap()
 }
 
-/// The kernel takes so long, in a run of its own.
+/// The time of the kernel in a run of its own.
 fn slow(observation: &mut Observation, seconds: f64) {
     observation.passes[0].seconds = spread(seconds);
     observation.timeline.kernels = seconds;
@@ -101,7 +101,7 @@ fn a_good_kernel_has_no_finding() {
     assert_eq!(diagnose(&good()), Vec::new());
 }
 
-/// The one fault in a slow version of it, the change that mends it, what that gains, and words of the title or of the evidence.
+/// The one fault in a slow version of it, its remedy, the gain, and words of the title or of the evidence.
 fn planted(fault: Fault, remedy: Remedy, gain: f64, words: &str, change: impl FnOnce(&mut Observation)) -> Finding {
     let found = only_finding(change);
     assert_eq!((found.fault, found.remedy), (fault, remedy), "{found:?}");
@@ -130,7 +130,7 @@ fn groups_that_leave_lanes_or_units_idle_are_found() {
 
 #[test]
 fn spilled_registers_and_arrays_in_scratch_memory_are_found() {
-    // 4 million work-items move 128 MB more: as much again as they must.
+    // 4 million work-items move 128 MB more: twice as much as necessary.
     planted(Fault::Spills, Remedy::AllRegisters, 200.0 / 402.0, "told to take 40 registers at most", |run| {
         slow(run, 400e-6);
         run.passes[0].code.spilled_bytes = Some(32);
@@ -201,9 +201,9 @@ fn other_sizes_of_groups_that_were_measured_decide() {
     assert_eq!((found[0].fault, found[0].change.as_str()), (Fault::GroupSize, "--accelerator-threads 8"));
     assert!((found[0].gain - 50.0 / 202.0).abs() < 1e-9);
     assert!(threads(vec![other(8, 198e-6, 200e-6), other(32, 203e-6, 200e-6)]).is_empty());
-    // What was slower by itself was no faster in turns with it.
+    // A size that was slower on its own was not faster when timed alternately.
     assert!(threads(vec![other(8, 150e-6, 150e-6)]).is_empty());
-    // Idle lanes that cost nothing are no finding.
+    // Idle lanes without a cost are not a finding.
     let mut run = good();
     run.passes[0].group = 48;
     assert!(diagnose(&run).is_empty());
@@ -242,7 +242,7 @@ fn what_binds_is_the_greatest_of_the_times_that_are_known() {
     };
     // 128 µs of 132 are the bytes at the copy bandwidth.
     assert_eq!(binds(|_| ()), (Limit::Memory, 97));
-    // What fits a cache may take less from there.
+    // Data that fit a cache may take less time from there.
     assert_eq!(good().binding(true).limit, Limit::Execution);
     assert_eq!(binds(|observation| slow(observation, 500e-6)), (Limit::Execution, 75));
     assert_eq!(binds(|observation| slow(observation, 30e-6)).0, Limit::Cache);
@@ -259,7 +259,7 @@ fn what_binds_is_the_greatest_of_the_times_that_are_known() {
     assert_eq!(binds(arithmetic), (Limit::Arithmetic, 75));
 }
 
-/// What a profiler would have counted: units by their shares, stalls by theirs.
+/// The counters of a hypothetical profile: units by their shares, stalls by theirs.
 fn counted(units: &[(Unit, f64)], stalls: &[(Stall, f64)]) -> KernelCounters {
     let metric = |unit: &Unit| match unit {
         Unit::Dram => "gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed",
@@ -285,7 +285,7 @@ fn counted(units: &[(Unit, f64)], stalls: &[(Stall, f64)]) -> KernelCounters {
     profile.kernels(None).remove(0)
 }
 
-/// The finding of a pass that was counted so, twice as slow as its floor.
+/// The finding for a pass with these counters that takes twice its floor.
 fn finding_of(counters: KernelCounters) -> Option<Finding> {
     let mut observation = good();
     observation.passes[0].seconds = spread(256e-6);
@@ -324,7 +324,7 @@ fn latency_by_counters_is_answered_by_its_largest_stall() {
         let finding = finding_of(counted(&idle, &[(stall, 0.5), (Stall::SELECTED, 0.45)])).unwrap();
         assert!(finding.change.starts_with(change), "{stall}: {}", finding.change);
         assert!(finding.title.contains(&format!("warps stalled on {stall} 50%")), "{}", finding.title);
-        // No more than lies above the floor, though the counters leave 60%.
+        // Not more than the part above the floor, although the counters leave 60%.
         assert!((finding.gain - 0.5 * 256.0 / 258.0).abs() < 1e-9, "{finding:?}");
     }
 }
@@ -333,7 +333,7 @@ fn latency_by_counters_is_answered_by_its_largest_stall() {
 fn memory_that_is_full_of_bytes_that_must_be_moved_is_no_finding() {
     let counters = counted(&[(Unit::Dram, 0.99), (Unit::L2, 0.3)], &[]);
     assert_eq!(finding_of(counters.clone()), None);
-    // Twice what must be moved.
+    // Twice the bytes that must be moved.
     let moved = KernelCounters { total_rw_bytes: Some(256e6), ..counters };
     let finding = finding_of(moved).unwrap();
     assert!((finding.gain - 0.5 * 256.0 / 258.0).abs() < 1e-9, "{finding:?}");

@@ -15,7 +15,7 @@ use crate::order::show_shape;
 
 #[derive(Debug, Error)]
 pub enum ExplainError {
-    #[error("{name} is {found}, and no spinor field {expected} on the lattice of the configuration")]
+    #[error("{name} is {found}, not a spinor field {expected} on the lattice of the configuration")]
     NoSpinors { name: &'static str, found: String, expected: String },
     #[error(transparent)]
     Links(#[from] LinkError),
