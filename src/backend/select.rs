@@ -203,7 +203,9 @@ pub fn device_for_tests() -> Result<Option<DeviceInfo>, String> {
     let found = choice.and_then(|choice| select(&choice, (0, 1)));
     let reason = match found {
         Ok((Selected::OpenCl(device), _)) => return Ok(Some(*device)),
-        Ok((Selected::Cpu, note)) => note.unwrap_or_else(|| "the CPU reference was chosen".to_owned()),
+        Ok((Selected::Cpu, note)) => {
+            note.unwrap_or_else(|| "the CPU reference was chosen with --device or LANEFIELD_DEVICE".to_owned())
+        }
         Err(error) => error.to_string(),
     };
     Err(format!("the OpenCL tests need a device: {reason}; LANEFIELD_SKIP_OPENCL=1 skips these tests"))

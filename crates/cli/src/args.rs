@@ -161,7 +161,9 @@ pub fn opencl_device(choice: &DeviceChoice) -> anyhow::Result<Result<Box<DeviceI
             }
             Ok(device)
         }
-        (Selected::Cpu, note) => Err(note.unwrap_or_else(|| "the CPU reference was chosen".to_owned())),
+        (Selected::Cpu, note) => {
+            Err(note.unwrap_or_else(|| "the CPU reference was chosen with --device or LANEFIELD_DEVICE".to_owned()))
+        }
     })
 }
 

@@ -51,7 +51,7 @@ pub struct Flow {
     /// Choose steps so large that the links of the schemes of third and second order differ at most by this
     #[arg(long, value_name = "TOL", value_parser = positive_tolerance)]
     adaptive: Option<f64>,
-    /// Measure after every so many steps, and at the end
+    /// Measure after every N steps, and at the end. t₀ and w₀ are interpolated between measured times
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     every: u32,
     /// Write the configuration at the end to a file, whose name says the format: .nersc (or no extension), .lime (ILDG), .milc, .npy, .h5

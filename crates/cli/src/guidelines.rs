@@ -99,7 +99,7 @@ impl Guidelines {
     fn open(&self) -> anyhow::Result<Context> {
         let why = || "failed to find a device for the experiments";
         let (selected, note) = select(&self.device, (0, 1)).with_context(why)?;
-        let note = note.unwrap_or_else(|| "the CPU reference was chosen".to_owned());
+        let note = note.unwrap_or_else(|| "the CPU reference was chosen with --device or LANEFIELD_DEVICE".to_owned());
         match selected {
             Selected::Cpu => bail!(
                 "failed to find a device for the experiments: guidelines are experiments on OpenCL devices, and {note}; choose one with --device \

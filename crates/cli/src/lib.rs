@@ -226,7 +226,16 @@ mod tests {
     fn every_command_of_a_page_is_a_command_line() {
         let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let mut number = 0;
-        for folder in ["", "docs", "examples", "examples/ports/cuda", "crates/python", "crates/cli/src/new"] {
+        for folder in [
+            "",
+            "docs",
+            "docs/tutorials",
+            "docs/background",
+            "examples",
+            "examples/ports/cuda",
+            "crates/python",
+            "crates/cli/src/new",
+        ] {
             for entry in std::fs::read_dir(root.join(folder)).unwrap() {
                 let path = entry.unwrap().path();
                 if path.extension().is_none_or(|extension| extension != "md") {

@@ -367,6 +367,13 @@ fn residuals_tell_a_tolerance_from_another_system() {
     );
     let said = other("--mu 0.3 --boundary 1,1,1,1");
     assert_contains(&said, &["B is the solution with boundary phases 1,1,1,1 instead of 1,1,1,-1, residual"]);
+    folder.succeeds(
+        "solve --config gauge.nersc --source z4:3 --device cpu --operator twisted-mass --mass 0.41 --mu 0.3 --output b.npy",
+    );
+    assert_contains(
+        &differs(&folder, &system("--mass 0.4 --mu 0.3")),
+        &["B is the solution with mass 0.41 instead of 0.4, residual"],
+    );
     let said = other("--mu 0.7");
     assert_contains(&said, &["likely   A solves the system", "B solves neither the system nor one near it"]);
     plant(&folder, |values| values.iter_mut().for_each(|z| *z *= 0.25));

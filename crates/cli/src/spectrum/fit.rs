@@ -1,5 +1,6 @@
 //! `lanefield spectrum fit`: effective masses and fits of measured correlators, with errors.
 
+use std::fmt;
 use std::str::FromStr;
 
 use lanefield::io::atomic::write_atomically;
@@ -76,6 +77,13 @@ struct Wanted {
 fn part(text: &str) -> Result<f64, String> {
     let number = text.parse().ok().filter(|number| *number > 0.0 && *number < 1.0);
     number.ok_or_else(|| format!("invalid part '{text}': expected a number above 0 and below 1, as in 0.01"))
+}
+
+impl fmt::Display for Wanted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let two = if self.states == States::Two { ":2" } else { "" };
+        write!(f, "--fit {}:{}{two}", self.hadron, self.window)
+    }
 }
 
 impl FromStr for Wanted {
@@ -203,13 +211,13 @@ impl Fit {
         let &Wanted { hadron, window, states } = wanted;
         ensure!(
             data.inputs.hadrons.contains(&hadron),
-            "--fit {hadron}:{window}: the {hadron} was not measured: expected {}",
+            "{wanted}: the {hadron} was not measured: expected {}",
             data.inputs.hadrons.iter().map(|hadron| hadron.name()).collect::<Vec<_>>().join(", ")
         );
         let covariance = self.covariance();
         let fit = statistics::Fit { shape: hadron.effective_mass(), states, window, covariance };
         let samples = self.samples(data, hadron)?;
-        let fitted = fit.of(&samples, self.errors.resampling()).with_context(|| format!("--fit {hadron}:{window}"))?;
+        let fitted = fit.of(&samples, self.errors.resampling()).with_context(|| wanted.to_string())?;
         let Fitted { amplitudes, masses, chi_squared, degrees, p_value, regularised } = fitted;
         let (count, times) = (samples.bins().len(), window.last - window.first + 1);
         // Two states have four parameters.

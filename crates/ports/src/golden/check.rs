@@ -114,14 +114,14 @@ pub fn check(directory: &Path, other: &Path, options: CheckOptions) -> Result<Ch
     }
 }
 
-/// All results, with the names of their groups: first those of cases, then those of stages.
+/// All results, with the names of their groups. Stages come first, so that the first difference is the first wrong step.
 fn results(manifest: &Manifest) -> impl Iterator<Item = (String, &str)> {
     let of_cases = manifest.cases.iter().flat_map(|case| case.results().map(|file| (case.kernel.clone(), file)));
     let of_stages = manifest.stages.iter().flat_map(|stage| {
         let name = format!("stages/{}", stage.stage);
         stage.files.iter().map(move |file| (name.clone(), file.as_str()))
     });
-    of_cases.chain(of_stages)
+    of_stages.chain(of_cases)
 }
 
 /// Arrays and records below a directory that golden data do not have, by path.

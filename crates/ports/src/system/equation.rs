@@ -110,6 +110,9 @@ impl Equation<'_> {
         if best.factor.is_some() {
             return Ok(best);
         }
+        if let Some(found) = self.other_mass(cpu, x)? {
+            return Ok(Residual { residual: best.residual, ..found });
+        }
         // One change of the system in addition to one of the array.
         variants.retain(|(changed, ..)| changed.as_ref().is_none_or(|changed| !changed.contains(" and ")));
         for reading in Reading::all(self.is_propagator(array), self.shape.has_spins()) {
@@ -137,6 +140,46 @@ impl Equation<'_> {
         Ok(best)
     }
 
+    /// The residual with the mass m + δ with which M + δ has the least residual, if `x` is a solution with it.
+    fn other_mass(&self, cpu: &AnyBackend, x: &[Complex<f64>]) -> Result<Option<Residual>, SystemError> {
+        let (definition, parameters) = (self.model.definition(), self.model.parameters());
+        let Some((_, mass)) = parameters.iter().find(|(known, _)| known.name == "mass") else { return Ok(None) };
+        let mx = self.product(cpu, self.model, Dagger::No, x)?;
+        let overlap: f64 = x.iter().zip(&self.b).zip(&mx).map(|((x, b), mx)| (x.conj() * (b - mx)).re).sum();
+        // A mass is a number of few digits; those beyond are errors of the solution.
+        let other = mass + overlap / x.iter().map(Complex::norm_sqr).sum::<f64>();
+        let Ok(other) = format!("{other:.6}").parse::<f64>() else { return Ok(None) };
+        let given = parameters.iter().map(|(known, value)| {
+            (known.name, if known.name == "mass" { other.to_string() } else { known.text(*value) })
+        });
+        let given: Vec<(&str, String)> = given.collect();
+        let Ok(model) = definition.model(given.iter().map(|(name, value)| (*name, value.as_str())), self.hop) else {
+            return Ok(None);
+        };
+        let (residual, ..) = fit(&self.product(cpu, model, Dagger::No, x)?, &self.b);
+        Ok((residual <= MOST).then(|| Residual {
+            residual,
+            changed: Some(format!("mass {other} instead of {mass}")),
+            factor: Some([1.0, 0.0]),
+            residual_with_factor: residual,
+        }))
+    }
+
+    /// M x or M† x.
+    fn product(
+        &self,
+        cpu: &AnyBackend,
+        model: AnyModel,
+        dagger: Dagger,
+        x: &[Complex<f64>],
+    ) -> Result<Vec<Complex<f64>>, SystemError> {
+        let extents = self.configuration.extents();
+        let sites = (extents, Sites::Full);
+        let shape = field_shape(model.object(), Precision::F64, sites, cpu.lanes(LaneChoice::Auto))?;
+        let mut operator = Applicable::Model(model).prepare(cpu, Precision::F64, Arc::new(self.configuration.clone()));
+        Ok(apply_to_array(cpu, &mut *operator, (Piece::Full, dagger), shape, x)?)
+    }
+
     fn residual(
         &self,
         cpu: &AnyBackend,
@@ -144,17 +187,9 @@ impl Equation<'_> {
         variants: &[(Option<String>, AnyModel, Dagger)],
         sources: &[(Option<String>, Vec<Complex<f64>>)],
     ) -> Result<Residual, SystemError> {
-        let configuration = Arc::new(self.configuration.clone());
-        let shape = field_shape(
-            self.model.object(),
-            Precision::F64,
-            (self.configuration.extents(), Sites::Full),
-            cpu.lanes(LaneChoice::Auto),
-        )?;
         let mut result: Option<Residual> = None;
         for (changed, model, dagger) in variants {
-            let mut operator = Applicable::Model(*model).prepare(cpu, Precision::F64, configuration.clone());
-            let mx = apply_to_array(cpu, &mut *operator, (Piece::Full, *dagger), shape, x)?;
+            let mx = self.product(cpu, *model, *dagger, x)?;
             for (other, b) in sources {
                 let (plain, factor, left) = fit(&mx, b);
                 let best = result.get_or_insert(Residual {
