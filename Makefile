@@ -3,7 +3,7 @@
 export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 
 .PHONY: help verify test test-all test-random shards shards-of-all test-hops test-operators test-library test-program test-reference test-others test-docs \
-    test-platforms test-python test-python-module bench wheel dist install-capi
+    test-platforms test-python test-python-module bench wheel dist docs install-capi
 
 help:
 	@echo 'make verify   compare OpenCL with the CPU reference, bit for bit, and solve on a real configuration'
@@ -14,6 +14,7 @@ help:
 	@echo 'make bench    measure the kernels against copy bandwidth'
 	@echo 'make wheel    build the Python package, in target/wheels (docs/python.md); make test-python tests it'
 	@echo 'make install-capi PREFIX=DIR   install liblanefield, the C interface (docs/c.md)'
+	@echo 'make docs     build the site of the documentation in target/book, and check its links and spelling'
 	@echo 'make dist     make the archives to ship, in target/dist (docs/install.md)'
 
 # With MPI where it is installed (docs/ranks.md). Always the whole workspace: packages by themselves have other features, and are built once more.
@@ -120,3 +121,8 @@ install-capi:
 
 dist:
 	@scripts/dist
+
+# The pages of commands come from the program, which is the one that the tests run.
+docs:
+	cargo build --workspace --locked $(MPI) --bin lanefield --test plane
+	@scripts/site
