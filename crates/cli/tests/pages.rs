@@ -129,6 +129,9 @@ fn the_commands_of_the_documentation_work_as_they_are() {
             folder.succeeds("config generate hot --lattice 4.4.4.4 --seed 1 --output hot.nersc");
             folder.succeeds("config convert hot.nersc hot.lime");
             folder.succeeds("config convert cfg.nersc far.npy");
+            // Of docs/background/exact-sums.md.
+            let four = [2f64.powi(53), 1.0, 1.0, 1.0].map(|re| num_complex::Complex::new(re, 0.0));
+            lanefield::io::npy::write_complex(&folder.path("four.npy"), &[1, 1, 1, 4], &four).unwrap();
         }
         let mut prepared = vec!["cfg.nersc", "weak.nersc", "hot.nersc", "hot.lime", "far.npy"];
         for Step { command, shown } in steps.iter().filter(|step| !step.command.contains('…')) {

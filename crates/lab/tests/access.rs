@@ -212,6 +212,18 @@ fn steps_out_of_a_virtual_node_change_the_lane_and_cost_no_sector() {
 }
 
 #[test]
+fn a_sample_of_a_large_launch_meets_the_edges_of_all_directions() {
+    let lattice = lattice([32, 32, 32, 64], Scalar::ComplexF, 128);
+    assert_eq!(lattice.nodes().as_array(), [2; 4]);
+    let launched = hop(lattice, Sites::Full, Tuning::OPEN);
+    for row in kernel_arrays(&launched, 32, 128).into_iter().filter(|row| row.array == Array::Field("in")) {
+        let along_t = row.leg.as_ref().unwrap().ends_with('t');
+        let share = if along_t { 1.0 / 32.0 } else { 1.0 / 16.0 };
+        assert!((share / 4.0..4.0 * share).contains(&row.other_lanes), "{:?}: {}", row.leg, row.other_lanes);
+    }
+}
+
+#[test]
 fn every_site_and_part_is_one_work_items_in_blocks_and_over_parts() {
     let lattice = lattice([8, 4, 4, 8], Scalar::ComplexF, 64);
     let sites = Sites::Parity(Parity::Odd);

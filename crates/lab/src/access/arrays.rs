@@ -31,7 +31,7 @@ pub fn kernel_arrays(launched: &Launched, wavefront: usize, line: u64) -> Vec<Ar
     let (of_parts, of_sites) = launched.groups();
     let groups = of_parts * of_sites;
     let sample = groups.min(MOST_GROUPS);
-    let waves = launched.waves((0..sample).map(|number| number * groups / sample), wavefront);
+    let waves = launched.waves((0..sample).map(|number| sampled(number, sample, groups)), wavefront);
     let program = launched.program();
     let mut rows: Vec<(Key, Vec<&Instruction>)> = Vec::new();
     for instruction in &program {
@@ -42,6 +42,13 @@ pub fn kernel_arrays(launched: &Launched, wavefront: usize, line: u64) -> Vec<Ar
         }
     }
     rows.iter().map(|(key, instructions)| row(launched, *key, instructions, &waves, line)).collect()
+}
+
+/// The group of a sample in one of its equal strata. Its place there follows the golden ratio, since equal distances would be multiples of the lattice's own.
+fn sampled(number: usize, sample: usize, groups: usize) -> usize {
+    const GOLDEN: f64 = 0.618_033_988_749_894_9;
+    let (first, next) = (number * groups / sample, (number + 1) * groups / sample);
+    first + ((next - first) as f64 * (number as f64 * GOLDEN).fract()) as usize
 }
 
 /// The key by which accesses are counted: array, leg, and whether it is a store. Tables are the same for all legs.
