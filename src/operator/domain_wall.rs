@@ -26,7 +26,7 @@ const MASS: Parameter = Parameter::number("mass", None, "quark mass");
 const M5: Parameter = Parameter::number("m5", Some(1.8), "domain wall height M5");
 const S_INVERSE: Parameter = Parameter {
     kind: ParameterKind::Choice(&["sweep", "dense"]),
-    ..Parameter::number("s-inverse", Some(0.0), "how the inverse along s is applied; it changes the last bits")
+    ..Parameter::number("s-inverse", Some(0.0), "method of applying the inverse along s; it changes the last bits")
 };
 
 /// The parameters of a domain wall or Möbius operator.

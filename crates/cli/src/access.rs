@@ -17,10 +17,11 @@ use super::tuning::TuningArgs;
 
 /// Count memory transactions and bank conflicts of a kernel.
 ///
-/// Transactions, cache lines and bank conflicts of wavefronts: of a kernel of the library, of addresses written by hand, or of named examples.
+/// Counts the transactions, cache lines and bank conflicts of a wavefront. Its accesses are those of a kernel of the library, of an address
+/// expression (--pattern), or of a named example.
 ///
-/// A transaction is an aligned segment of 32, 64 or 128 bytes that an access of a wavefront touches. Efficiency is bytes asked for over bytes of 32-byte
-/// sectors moved; a byte for which several work-items ask counts once.
+/// A transaction is an aligned segment of 32, 64 or 128 bytes that an access of a wavefront touches. Efficiency is the number of requested bytes
+/// divided by the bytes of the 32-byte sectors that are moved. A byte that several work-items request counts once.
 #[derive(Args)]
 #[command(group(ArgGroup::new("what").required(true).args(["kernel", "pattern", "example", "row"])))]
 #[command(after_help = "Examples:
@@ -31,28 +32,28 @@ use super::tuning::TuningArgs;
   lanefield access --example all
   lanefield access --row 100 --element 4")]
 pub struct Access {
-    /// Kernels of the library: all, a family or a kernel
+    /// Kernels to analyse: all, a family or a kernel
     #[arg(long, alias = "kernels", value_name = "KERNEL")]
     kernel: Option<String>,
-    /// An address in bytes: whole numbers, the names lane, site, word, item and group, + - * / % and parentheses
+    /// Expression for an address in bytes: integers, the names lane, site, word, item and group, the operators + - * / %, and parentheses
     #[arg(long, value_name = "ADDRESS", allow_hyphen_values = true)]
     pattern: Option<String>,
-    /// A good or bad order of iteration, or all of them
+    /// Example of a good or bad order of iteration, or all of them
     #[arg(long, value_name = "NAME|all")]
     example: Option<String>,
-    /// Advice for a two-dimensional array with rows of this many elements: pitch in memory, padding in local memory
+    /// Elements in a row of a two-dimensional array: advises on its pitch in memory and its padding in local memory
     #[arg(long, value_name = "ELEMENTS", value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     row: Option<u64>,
-    /// Work-items of a wavefront [default: for kernels that of --machine, for examples 64, else 32]
+    /// Work-items in a wavefront [default: that of --machine for kernels, 64 for examples, else 32]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1024))]
     wavefront: Option<u64>,
-    /// Bytes of a cache line [default: for kernels that of --machine, else 128]
+    /// Bytes in a cache line [default: that of --machine for kernels, else 128]
     #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(4..=4096))]
     line: Option<u64>,
     /// Print JSON instead of a table
     #[arg(long, help_heading = "Output")]
     json: bool,
-    /// For kernels the lane width in bytes, or auto; for patterns the number of lanes [default: auto; 1]
+    /// Lane width in bytes of kernels, or number of lanes of patterns: a width may be auto [default: auto; 1]
     #[arg(long, value_name = "LANES")]
     lanes: Option<String>,
     #[command(flatten)]
@@ -64,19 +65,19 @@ pub struct Access {
 #[derive(Args)]
 #[command(next_help_heading = "Patterns")]
 struct PatternArgs {
-    /// Bytes of an element
+    /// Size of an element in bytes
     #[arg(long, value_name = "BYTES", default_value_t = 4)]
     element: u64,
     /// Outer sites per work-group
     #[arg(long, value_name = "N", default_value_t = 1)]
     sites: u64,
-    /// Words of a site
+    /// Words per site
     #[arg(long, value_name = "N", default_value_t = 1)]
     words: u64,
-    /// Work-groups
+    /// Number of work-groups
     #[arg(long, value_name = "N", default_value_t = 1)]
     groups: u64,
-    /// The index in which neighbouring work-items differ; the others follow as lane, site, word
+    /// Index that differs between neighbouring work-items: the other indices follow in the order lane, site, word
     #[arg(long, value_name = "lane|site|word", default_value = "lane")]
     fast: Index,
     /// Indices that each work-item loops over
@@ -89,7 +90,7 @@ struct PatternArgs {
 struct KernelArgs {
     #[command(flatten)]
     work: KernelWorkArgs,
-    /// The machine whose default tuning is taken: a name from `lanefield estimate --list`, a file that ends in .toml, or host
+    /// Machine whose default tuning is used: a name from `lanefield estimate --list`, a file that ends in .toml, or host
     #[arg(long, value_name = "NAME|FILE|host", default_value = "h200")]
     machine: String,
     #[command(flatten)]

@@ -35,19 +35,19 @@ use crate::source::field::{InputArgs, input_of, require_in_range};
 pub struct Apply {
     #[command(flatten)]
     operator: OperatorArgs<OrHop>,
-    /// The operator itself, or one of its even-odd pieces
+    /// Piece of the operator: M itself (full), or one of its even-odd pieces
     #[arg(long, value_name = "PIECE", default_value = "full")]
     piece: Piece,
     /// Apply the Hermitian conjugate
     #[arg(long)]
     dagger: bool,
-    /// For hops and pieces: compute the result on the sites of this parity, even or odd, and leave it zero on the others. Hops and meooe read
-    /// the other parity of the source, all else reads this one
+    /// Compute the result on the sites of this parity, even or odd: for hops and pieces. The result is zero on the other sites. Hops and meooe read
+    /// the other parity of the source; other pieces read the same parity
     #[arg(long, value_name = "PARITY")]
     parity: Option<Parity>,
     #[command(flatten)]
     input: InputArgs,
-    /// The NumPy array to write, of the shape of the source, complex64 for f32 and complex128 for f64. Beside it FILE.npy.json says what it is
+    /// NumPy array to write: same shape as the source, complex64 for f32 and complex128 for f64. FILE.npy.json, next to it, describes it
     #[arg(long, help_heading = "Output", value_name = "FILE.npy", value_parser = super::files::named(super::files::npy_name))]
     output: PathBuf,
     #[command(flatten)]
@@ -66,7 +66,7 @@ pub struct Apply {
 struct OrHop;
 
 impl Offer for OrHop {
-    const HELP: &'static str = "The operator, or the kernel of a hop";
+    const HELP: &'static str = "Operator, or kernel of a hop";
 
     fn kernels() -> Vec<&'static Kernel> {
         HopKernel::all().map(HopKernel::kernel).collect()

@@ -24,26 +24,26 @@ pub fn default_device() -> String {
     named.unwrap_or_else(|| DeviceChoice::Auto.to_string())
 }
 
-/// Where to run.
+/// Device and threads.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Device")]
 pub struct PlaceArgs {
-    /// Where to run: cpu; auto (the first GPU, else any OpenCL device, else the CPU reference); a number from `lanefield devices`, or
-    /// part of a name [env: LANEFIELD_DEVICE]
+    /// Device to run on: cpu; auto (the first GPU, else any OpenCL device, else the CPU reference); a number from `lanefield devices`; or part of a
+    /// device's name [env: LANEFIELD_DEVICE]
     #[arg(long, value_name = "DEVICE", default_value = default_device())]
     pub device: DeviceChoice,
-    /// CPU threads [default: RAYON_NUM_THREADS, else all cores]
+    /// Number of CPU threads [default: RAYON_NUM_THREADS, else all cores]
     #[arg(long, value_name = "N")]
     pub threads: Option<Threads>,
 }
 
-/// Where to run, and in which layout. None of it changes a bit of any result, but that the lane width is part of a tree sum.
+/// Device and data layout. They change no bit of any result, except that a tree sum depends on the lane width.
 #[derive(Args, Clone, Debug)]
 pub struct BackendArgs {
     #[command(flatten)]
     pub place: PlaceArgs,
-    /// Lane width in bytes: 8, 16, 32, 64, 128, 256; a lane layout, as 2.1.4.1; or auto (the largest that fits the lattice, up to 128 on GPUs, the processor's
-    /// vectors on the CPU reference, and 64 on other devices)
+    /// Lane width in bytes, or lane layout: 8, 16, 32, 64, 128 or 256; a layout such as 2.1.4.1; or auto, the largest width that fits the lattice.
+    /// With auto, the width is at most 128 on GPUs, that of the processor's vectors on the CPU reference, and 64 on other devices
     #[arg(long, value_name = "LANES", default_value_t)]
     pub lanes: LaneChoice,
     #[command(flatten)]
@@ -65,8 +65,8 @@ impl FromArgMatches for CpuUnlessGiven {
 
 impl Args for CpuUnlessGiven {
     fn augment_args(command: clap::Command) -> clap::Command {
-        const HELP: &str = "Where to run: cpu, auto (the first GPU, else any OpenCL device, else the CPU reference), a number from `lanefield \
-                            devices`, or part of a name";
+        const HELP: &str = "Device to run on: cpu, auto (the first GPU, else any OpenCL device, else the CPU reference), a number \
+                            from `lanefield devices`, or part of a device's name";
         let on_cpu = |device: Arg| device.default_value(DeviceChoice::Cpu.to_string()).help(HELP);
         BackendArgs::augment_args(command).mut_arg("device", on_cpu)
     }
@@ -93,7 +93,7 @@ impl BackendArgs {
     }
 }
 
-/// How a command on a lattice prints, where it runs, and on which ranks.
+/// Output, device and ranks of a command on a lattice.
 #[derive(Args, Clone, Debug)]
 pub struct OnLatticeArgs {
     /// Print JSON instead of a table
@@ -113,8 +113,8 @@ impl OnLatticeArgs {
 }
 
 impl PlaceArgs {
-    /// Opens the backend that was asked for, to compute in a precision: where no device was named, and the one that would be taken has no f64, the CPU
-    /// reference is. Says on standard error which one was taken, and which files of the tuner are not used.
+    /// Opens the backend that was asked for, to compute in a precision: where no device was named, and the one that would be taken has no f64, the
+    /// CPU reference is. Says on standard error which one was taken, and which files of the tuner are not used.
     pub fn open(&self, precision: Precision, tuning: Tuning) -> anyhow::Result<AnyBackend> {
         let backend = self.open_to_tune(precision, tuning)?;
         if let Some(device) = backend.opencl() {
@@ -204,25 +204,25 @@ pub fn warn_of_tuning(device: &OpenCl) {
     }
 }
 
-/// How sums over sites are taken.
+/// How sums over sites are computed.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Sums")]
 pub struct SumArgs {
-    /// How sums over sites are computed: exact is the exact sum, rounded once, the same everywhere; tree is Grid's block sum, which depends on the plan and
-    /// the lane width
+    /// Kind of sum over sites: exact or tree. exact is the exact sum, rounded once, the same everywhere; tree is Grid's block sum, which depends on
+    /// the plan and the lane width
     #[arg(long, value_name = "KIND", default_value = "exact")]
     pub sum: SumKind,
-    /// Threads per block [default: those of Grid on the plan's device]
+    /// Threads per block [default: as in Grid on --plan-device]
     #[arg(long, help_heading = "Tree sums", value_name = "N")]
     plan_threads: Option<usize>,
-    /// Number of blocks [default: that of Grid on the plan's device]
+    /// Number of blocks [default: as in Grid on --plan-device]
     #[arg(long, help_heading = "Tree sums", value_name = "N")]
     plan_blocks: Option<usize>,
-    /// Threads that are summed in halves [default: the warp of the plan's device, or all threads if they are fewer]
+    /// Threads per warp, which are summed in halves [default: the warp of --plan-device, or all threads if there are fewer]
     #[arg(long, help_heading = "Tree sums", value_name = "N")]
     plan_warp: Option<usize>,
-    /// The device whose plan is replayed, wherever the sum runs: v100, a100, h100, h200, mi250x, or WARP,THREADS,BYTES,UNITS (threads of a warp, most
-    /// threads of a block, its local memory, compute units) [default: h200]
+    /// Device whose plan is used, wherever the sum runs: v100, a100, h100, h200, mi250x, or WARP,THREADS,BYTES,UNITS. These are the threads per warp,
+    /// the maximum threads per block, its local memory, and the number of compute units [default: h200]
     #[arg(long, help_heading = "Tree sums", value_name = "DEVICE")]
     plan_device: Option<ReductionDevice>,
 }
@@ -258,15 +258,15 @@ impl SumArgs {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = super::operator::HEADING)]
 pub struct HopArgs {
-    /// Boundary phases in x,y,z,t: 1 periodic, -1 antiperiodic, 0 fixed (no hop across the boundary), or an angle θ in units of π, as 0.25pi or pi/3:
-    /// ψ(x + L) = e^{iθ} ψ(x), with --reconstruct 18
+    /// Boundary phases in x,y,z,t: 1 periodic, -1 antiperiodic, 0 fixed (no hop across the boundary), or an angle θ in units of π, such as 0.25pi or
+    /// pi/3. An angle means ψ(x + L) = e^{iθ} ψ(x), and requires --reconstruct 18
     #[arg(long, value_name = "PHASES", default_value = "1,1,1,-1", allow_hyphen_values = true)]
     pub boundary: BoundaryPhases,
-    /// Gauge compression, in numbers stored per link: 18, 12 (the third row is reconstructed), or 8 (the whole SU(3) matrix is reconstructed). Part of the
-    /// operator: it changes the last bits
+    /// Gauge compression: 18, 12 (the kernel rebuilds the third row) or 8 (it rebuilds the whole matrix) reals stored per link. It is part of the
+    /// operator, and changes the last bits
     #[arg(long = "reconstruct", alias = "links", value_name = "NUMBERS", default_value_t)]
     pub links: LinkFormat,
-    /// The order in which the hop adds its legs. Part of the operator: it changes the last bits
+    /// Order in which the hop adds its legs: it is part of the operator, and changes the last bits
     #[arg(long, value_name = "ORDER", default_value_t, allow_hyphen_values = true)]
     pub legs: LegOrder,
 }
@@ -282,7 +282,7 @@ pub fn name_of(value: impl ValueEnum) -> String {
     value.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
 }
 
-/// Reads one of some values by its name; beside each stands what it is.
+/// Reads one of some values by its name. The help lists each with its description.
 pub fn one_of<T: Copy + Send + Sync>(
     values: &'static [(&'static str, T, &'static str)],
 ) -> impl TypedValueParser<Value = T> {

@@ -18,13 +18,16 @@ use super::outcome::Outcome;
 
 /// Time kernels, and compare them with the copy bandwidth.
 ///
-/// Kernels of one device, against the bandwidth of its memory; or one of the studies below.
+/// Times kernels on one device, or runs one of the studies below.
 ///
-/// Kernels are named by a family, by their own name, or by `all` (`lanefield verify --list` lists them); the kernel of a dagger is timed only where it is
-/// named itself. Times are device times where there are device events, else wall times: the median, and the range from the 10th to the 90th
-/// percentile. GB/s count each input and each output once. Where the fields fit the last cache, they are held against no
-/// bandwidth of memory ("in cache"). Bandwidths are kept with the cache of programs, and measured again when a kernel beats them. "Back to back" is the time per
-/// launch of several that are queued one after the other: on lattices of fewer than a million sites launches overlap.
+/// Kernels are selected by family, by name, or by `all` (`lanefield verify --list` lists them). The kernel of a dagger is timed only if it is named
+/// itself.
+///
+/// Times are device times if the device reports them, else wall times: the median, and the range from the 10th to the 90th percentile. "Back to back"
+/// is the time per launch of several that are queued one after the other. On lattices of fewer than a million sites, launches overlap.
+///
+/// GB/s count each input and each output once. If the fields fit the last cache ("in cache"), they are not compared with the bandwidth of memory.
+/// Bandwidths are stored with the program cache, and measured again if a kernel exceeds them.
 #[derive(Args)]
 #[command(args_conflicts_with_subcommands = true)]
 #[command(after_help = "Examples:

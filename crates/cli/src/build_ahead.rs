@@ -16,11 +16,11 @@ use super::worker_processes::{self, Workers, in_processes, usual_jobs};
 /// The command of worker processes.
 const COMMAND: &str = "build-programs";
 
-/// How many processes build programs.
+/// Number of processes that build programs.
 #[derive(Args, Clone, Copy, Default)]
 pub struct JobsArgs {
-    /// Processes that build programs which are not in the cache, before anything is measured; 1 builds in this one [default: as many as cores, at
-    /// most 8]
+    /// Number of processes that build programs before measuring: only programs that are not in the cache. With 1, this process builds them [default:
+    /// the number of cores, at most 8]
     #[arg(long, value_name = "N")]
     jobs: Option<NonZero<usize>>,
 }
@@ -28,7 +28,7 @@ pub struct JobsArgs {
 /// Build the steps of a measurement that standard input names, as a worker process.
 #[derive(Args)]
 pub struct BuildPrograms {
-    /// The number of the device
+    /// Number of the device
     #[arg(long)]
     device: usize,
 }

@@ -19,22 +19,24 @@ use crate::prelude::*;
 ///
 /// Another program can then run the same launch.
 ///
-/// There are the binary of the program (PTX on NVIDIA's GPUs), the sizes, every argument, and each buffer before the launch and after it. Fields hold random
-/// numbers. The launch is run once more from what was written, and must give the same bits. On NVIDIA's GPUs scripts/profile_nvidia.py runs it through CUDA,
-/// where Nsight Compute sees it; docs/counters.md goes through it. Where a call makes several launches, the first of the kernel itself is written.
+/// The directory contains the binary of the program (PTX on NVIDIA's GPUs), the sizes, every argument, and each buffer before and after the launch.
+/// Fields hold random numbers. The launch is repeated from these files, and must produce the same bits. If a call makes several launches, the first
+/// of the kernel itself is written.
+///
+/// On NVIDIA's GPUs, scripts/profile_nvidia.py runs the launch through CUDA, so that Nsight Compute can profile it: see docs/counters.md.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield capture --kernel hop --lattice 4.4.4.4 --output hop
   lanefield capture --kernel norm2 --lattice 4.4.4.4 --precision f64 \\
     --output norm2")]
 pub struct Capture {
-    /// The kernel
+    /// Kernel to capture
     #[arg(long, alias = "kernels", value_name = "KERNEL", value_parser = of_library)]
     kernel: &'static Kernel,
-    /// The directory to write
+    /// Directory to write
     #[arg(long, help_heading = "Output", value_name = "DIRECTORY")]
     output: PathBuf,
-    /// The sites of the result: full, even or odd [default: one parity of a hop, else all sites]
+    /// Sites of the result: full, even or odd [default: one parity of a hop, else all sites]
     #[arg(long, value_name = "SITES", value_parser = sites)]
     onto: Option<Sites>,
     #[command(flatten)]

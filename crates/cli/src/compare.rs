@@ -30,20 +30,20 @@ use plot::plot;
 
 /// Compare two arrays bit for bit, and explain differences.
 ///
-/// It reports where they differ first, how many numbers differ and where, and what may have caused it.
+/// It reports the first difference, the number and positions of all differences, and possible causes.
 ///
-/// Numbers are compared as integers; any NaN equals any NaN, and +0 is not -0. Exit code 0: the same bits, or within --ulps; 1: they differ; 2: they
-/// cannot be compared. Where one array is complex64 and the other complex128, the latter is rounded first.
+/// Numbers are compared as integers; any NaN equals any NaN, and +0 is not -0. If one array is complex64 and the other complex128, the latter is
+/// rounded first. Exit code 0: the same bits, or within --ulps; 1: they differ; 2: they cannot be compared.
 ///
-/// Of a hop of Wilson fermions --config and --source let it try what would be wrong: each leg's sign, link, projector, neighbour and phase, the order of
-/// the legs, and the forms of products. Without them it says what it can see from A and B alone.
+/// With --config and --source, it tests possible faults of a Wilson hop: the sign, link, projector, neighbour and phase of each leg, the order of the
+/// legs, and the forms of products. Without them, it reports what A and B alone show.
 ///
-/// With --operator they let it compute the residuals |b - M x| / |b| of both arrays as solutions, b the source, and try the other sign of μ, other
-/// boundary phases, the dagger, and a momentum of the other sign; then other bases of the spins, the complex conjugate, source and sink exchanged, and
-/// MILC's staggered phases.
+/// With --operator in addition, it computes the residuals |b - M x| / |b| of both arrays as solutions, where b is the source. It then tries the other
+/// sign of μ, other boundary phases, the dagger, and the other sign of a momentum. Finally, it tries other spin bases, the complex conjugate,
+/// exchanged source and sink, and MILC's staggered phases.
 ///
-/// An array of another program is converted on reading: --order, --gamma and --inner say what B is, --a-order, --a-gamma and --a-inner what A is.
-/// docs/ports.md says what the words mean, and which faults are recognised.
+/// Arrays of other programs are converted when they are read: --order, --gamma and --inner describe B; --a-order, --a-gamma and --a-inner describe A.
+/// docs/ports.md explains their values, and lists the faults that are recognised.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield config generate hot --lattice 4.4.4.8 --seed 1 --output hot.nersc
@@ -62,62 +62,63 @@ use plot::plot;
   lanefield convert b.npy quda.npy --to-order quda --to-gamma ukqcd
   lanefield compare b.npy quda.npy --order quda --gamma ukqcd --ulps 4 --json")]
 pub struct Compare {
-    /// The first array, as a rule ours: (T, Z, Y, X, …), complex64 or complex128; five-dimensional fermions (Ls, T, Z, Y, X, 4, 3). Arrays of float32,
-    /// float64, int16 and int64 are compared, too
+    /// First array, usually Lanefield's: axes (T, Z, Y, X, …), complex64 or complex128. Five-dimensional fermions have axes (Ls, T, Z, Y, X, 4, 3).
+    /// Arrays of float32, float64, int16 and int64 can also be compared
     #[arg(id = "file-a", value_name = "A.npy")]
     a: PathBuf,
-    /// The second array, as a rule that of a port
+    /// Second array, usually that of a port
     #[arg(id = "file-b", value_name = "B.npy")]
     b: PathBuf,
-    /// Accept numbers that are so many units in the last place apart
+    /// Accept differences of up to N units in the last place
     #[arg(long, value_name = "N", default_value_t = 0)]
     ulps: u64,
-    /// What the arrays hold, where their shape and numbers do not tell: spinor, spinors, legs, half-spinors, links, doubled-links, words, list, …
+    /// Content of the arrays, if shape and numbers do not show it: spinor, spinors, legs, half-spinors, links, doubled-links, words, list, …
     #[arg(long, value_name = "WORD")]
     holds: Option<Content>,
-    /// Order of the sites, and of the directions of links, in B: lexicographic, even-odd, odd-even, milc, qdp, quda or gpt
+    /// Order of the sites of B, and of the directions of links: lexicographic, even-odd, odd-even, milc, qdp, quda or gpt
     #[arg(long, value_name = "ORDER", default_value_t, help_heading = "Orders and bases of other programs")]
     order: SiteOrder,
-    /// Basis of the spins in B: degrand-rossi (ours and Grid's), chiral, dirac-pauli or ukqcd
+    /// Spin basis of B: degrand-rossi (Lanefield's and Grid's), chiral, dirac-pauli or ukqcd
     #[arg(long, value_name = "BASIS", default_value_t, help_heading = "Orders and bases of other programs")]
     gamma: GammaBasis,
-    /// Order of the numbers of a spinor in B: spin-colour or colour-spin
+    /// Order of spin and colour in a spinor of B: spin-colour or colour-spin
     #[arg(long, value_name = "ORDER", default_value_t, help_heading = "Orders and bases of other programs")]
     inner: Inner,
-    /// As --order, of A
+    /// Same as --order, for A
     #[arg(long, value_name = "ORDER", default_value_t, help_heading = "Orders and bases of other programs")]
     a_order: SiteOrder,
-    /// As --gamma, of A
+    /// Same as --gamma, for A
     #[arg(long, value_name = "BASIS", default_value_t, help_heading = "Orders and bases of other programs")]
     a_gamma: GammaBasis,
-    /// As --inner, of A
+    /// Same as --inner, for A
     #[arg(long, value_name = "ORDER", default_value_t, help_heading = "Orders and bases of other programs")]
     a_inner: Inner,
-    /// The configuration of the hop that B should be, or of the operator: a NERSC, ILDG, SciDAC, MILC, openQCD, DD-αAMG or HiRep file, or a NumPy or HDF5 array
-    /// (T, Z, Y, X, 4, 3, 3)
+    /// Configuration of the hop or of the operator: a NERSC, ILDG, SciDAC, MILC, openQCD, DD-αAMG or HiRep file, or a NumPy or HDF5 array (T, Z, Y,
+    /// X, 4, 3, 3)
     #[arg(
         long,
         value_name = "FILE",
         requires = "source",
-        help_heading = "What hop B should be, or which system A and B solve"
+        help_heading = "Expected hop of B, or system that A and B solve"
     )]
     config: Option<PathBuf>,
     #[command(flatten)]
     read: ReadArgs,
-    /// Its source: a NumPy array (T, Z, Y, X, 4, 3), or a name as of solve: point:x,y,z,t,spin,colour, momentum:nx,ny,nz,t,spin,colour, gauss:SEED
-    #[arg(long, value_name = "SOURCE", value_parser = source_or_file(Source::field), requires = "config", help_heading = "What hop B should be, or which system A and B solve")]
+    /// Source of the hop or of the system: a NumPy array (T, Z, Y, X, 4, 3), or a name as in solve: point:x,y,z,t,spin,colour,
+    /// momentum:nx,ny,nz,t,spin,colour or gauss:SEED
+    #[arg(long, value_name = "SOURCE", value_parser = source_or_file(Source::field), requires = "config", help_heading = "Expected hop of B, or system that A and B solve")]
     source: Option<Source>,
-    #[command(flatten, next_help_heading = "What hop B should be, or which system A and B solve")]
+    #[command(flatten, next_help_heading = "Expected hop of B, or system that A and B solve")]
     operator: OperatorArgs<HopOrOperator>,
-    /// B should be the dagger of the hop
-    #[arg(long, requires = "config", help_heading = "What hop B should be, or which system A and B solve")]
+    /// Expect the dagger of the hop in B
+    #[arg(long, requires = "config", help_heading = "Expected hop of B, or system that A and B solve")]
     dagger: bool,
-    #[command(flatten, next_help_heading = "What hop B should be, or which system A and B solve")]
+    #[command(flatten, next_help_heading = "Expected hop of B, or system that A and B solve")]
     hop: HopArgs,
-    /// Write a map of the differences as SVG: for each t and z the sites x, y, by the logarithm of the difference
+    /// Write a map of the differences as SVG: sites x, y for each t and z, coloured by the logarithm of the difference
     #[arg(long, help_heading = "Output", value_name = "FILE.svg", value_parser = named(svg))]
     plot: Option<PathBuf>,
-    /// Print JSON
+    /// Print JSON instead of text
     #[arg(long, help_heading = "Output")]
     json: bool,
 }
@@ -125,7 +126,7 @@ pub struct Compare {
 struct HopOrOperator;
 
 impl Offer for HopOrOperator {
-    const HELP: &'static str = "The operator M whose systems A and B solve; of the hop, B is that of the source (with --mass M = 4 + mass + hop)";
+    const HELP: &'static str = "Operator M of the system that A and B solve; for a hop, B is the hop of the source (with --mass M = 4 + mass + hop)";
     const DEFAULT: Option<&'static str> = Some("hop");
 
     fn kernels() -> Vec<&'static Kernel> {

@@ -18,7 +18,7 @@ Where to keep what is printed:
   zsh   in a directory of $fpath, as _lanefield
   fish  ~/.config/fish/completions/lanefield.fish")]
 pub struct Completions {
-    /// The shell
+    /// Name of the shell
     shell: Shell,
 }
 

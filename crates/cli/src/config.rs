@@ -47,7 +47,9 @@ impl Config {
     }
 }
 
-/// Read a configuration, verify it, and show its lattice, plaquette, link trace and checksum.
+/// Show the lattice, plaquette, link trace and checksum of a file.
+///
+/// The configuration is verified when it is read.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield config generate hot --lattice 4.4.4.8 --seed 1 --output hot.nersc
@@ -55,7 +57,7 @@ impl Config {
   lanefield config convert hot.nersc hot.npy
   lanefield config info hot.npy --json")]
 struct Info {
-    /// A NERSC, ILDG, SciDAC, MILC, openQCD, DD-αAMG or HiRep file, or a NumPy or HDF5 array (T, Z, Y, X, 4, 3, 3)
+    /// Configuration to read: a NERSC, ILDG, SciDAC, MILC, openQCD, DD-αAMG or HiRep file, or a NumPy or HDF5 array (T, Z, Y, X, 4, 3, 3)
     file: PathBuf,
     #[command(flatten)]
     read: ReadArgs,
@@ -74,7 +76,9 @@ impl Info {
     }
 }
 
-/// Name every defect of a configuration's file: structure, lengths, checksums, links. Exit code 1 if there are any.
+/// List all defects of a configuration file.
+///
+/// It checks structure, lengths, checksums and links. Exit code 1 if there are any defects.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield config generate hot --lattice 4.4.4.8 --seed 1 --output hot.nersc
@@ -82,9 +86,9 @@ impl Info {
   lanefield config convert hot.nersc hot.lime
   lanefield config check hot.lime --json")]
 struct Check {
-    /// A NERSC, ILDG, SciDAC, MILC, openQCD, DD-αAMG or HiRep file, or a NumPy or HDF5 array (T, Z, Y, X, 4, 3, 3)
+    /// Configuration to check: a NERSC, ILDG, SciDAC, MILC, openQCD, DD-αAMG or HiRep file, or a NumPy or HDF5 array (T, Z, Y, X, 4, 3, 3)
     file: PathBuf,
-    /// Extents of the lattice, for files that do not say them: LIME files with nothing but links
+    /// Extents of the lattice: for LIME files that contain nothing but links
     #[arg(long, value_name = "X.Y.Z.T")]
     lattice: Option<Extents>,
     /// Print JSON instead of lines
@@ -124,7 +128,9 @@ impl Defects {
     }
 }
 
-/// Write a configuration in another format, which the name of the file says, or --format.
+/// Convert a configuration to another format.
+///
+/// The extension of the output file determines the format, unless --format is given.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield config generate hot --lattice 4.4.4.8 --seed 1 --output hot.nersc
@@ -137,7 +143,9 @@ struct Convert {
     files: Files,
 }
 
-/// Project the links of a configuration to SU(3), however far from it they are: by polar decomposition, or to the largest Re tr U V†.
+/// Project the links of a configuration to SU(3).
+///
+/// The links may be far from SU(3). The projection is by polar decomposition, or to the matrix U with the largest Re tr U V† for a link V.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield config generate hot --lattice 4.4.4.8 --seed 1 --output hot.npy
@@ -151,10 +159,10 @@ struct Project {
 /// A configuration to read, and the file to write it to.
 #[derive(Args)]
 struct Files {
-    /// The configuration to read
+    /// Configuration to read
     #[arg(value_name = "IN")]
     input: PathBuf,
-    /// The file to write, whose name says the format: .nersc (or no extension), .lime (ILDG), .milc, .npy, .h5
+    /// File to write, in the format of its extension: .nersc (or none), .lime (ILDG), .milc, .npy, .h5
     #[arg(value_name = "OUT")]
     output: PathBuf,
     #[command(flatten)]

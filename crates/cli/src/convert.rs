@@ -16,12 +16,14 @@ use crate::prelude::*;
 
 /// Convert an array between site orders, spin bases and formats.
 ///
-/// Arrays of other programs, in NumPy and HDF5 files, in f32 and f64.
+/// Reads arrays of other programs from NumPy and HDF5 files, in f32 and f64.
 ///
-/// Orders move numbers, and change no bit; so do degrand-rossi and chiral. Of dirac-pauli and ukqcd each number is a sum of two times 1/√2, computed in
-/// f64, and rounded once to the precision of the file. What is written has the shape of its order: where even sites come first (2, T, Z, Y, X/2, …), of
-/// qdp and quda links (4, 2, T, Z, Y, X/2, 3, 3), as PyQUDA has them. docs/ports.md says what the words mean, and docs/agreement.md
-/// lists the conventions of other programs.
+/// A change of order changes no bit of a number, nor does a change between degrand-rossi and chiral. In dirac-pauli and ukqcd, each number is a sum
+/// of two times 1/√2. It is computed in f64, and rounded once to the precision of the file.
+///
+/// The array that is written has the shape of its order. If even sites come first, the shape is (2, T, Z, Y, X/2, …); for links in the orders qdp and
+/// quda it is (4, 2, T, Z, Y, X/2, 3, 3), as in PyQUDA. docs/ports.md explains orders and bases, and docs/agreement.md lists the conventions of other
+/// programs.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield config generate hot --lattice 4.4.4.8 --seed 1 --output hot.nersc
@@ -36,35 +38,35 @@ use crate::prelude::*;
   lanefield convert psi.npy psi.h5 --to-dataset fields/psi
   lanefield convert psi.h5 again.npy")]
 pub struct Convert {
-    /// The array to read, complex64 or complex128: a NumPy array, or an HDF5 file
+    /// Array to read, complex64 or complex128: a NumPy array or an HDF5 file
     #[arg(value_name = "IN")]
     input: PathBuf,
-    /// The array to write: HDF5 if it ends in .h5 or .hdf5, else a NumPy array, which ends in .npy
+    /// Array to write: HDF5 if its name ends in .h5 or .hdf5, else a NumPy array, whose name ends in .npy
     #[arg(value_name = "OUT", value_parser = named(array_name))]
     output: PathBuf,
-    /// The dataset of IN in HDF5 [default: the only one with complex numbers]
+    /// HDF5 dataset of IN [default: the only one with complex numbers]
     #[arg(long, value_name = "NAME", help_heading = "What IN is")]
     from_dataset: Option<String>,
-    /// The dataset of OUT in HDF5, in groups as in a/b/c [default: data]
+    /// HDF5 dataset of OUT, in groups as in a/b/c [default: data]
     #[arg(long, value_name = "NAME", help_heading = "What OUT shall be")]
     to_dataset: Option<String>,
-    /// Order of the sites, and of the directions of links, of IN: lexicographic, even-odd, odd-even, milc, qdp, quda or gpt [default: lexicographic, unless
-    /// IN has the shape of another]
+    /// Order of the sites of IN, and of the directions of links: lexicographic, even-odd, odd-even, milc, qdp, quda or gpt [default: lexicographic,
+    /// unless IN has the shape of another order]
     #[arg(long, value_name = "ORDER", help_heading = "What IN is")]
     from_order: Option<SiteOrder>,
-    /// Basis of the spins of IN: degrand-rossi (ours and Grid's), chiral, dirac-pauli or ukqcd
+    /// Spin basis of IN: degrand-rossi (Lanefield's and Grid's), chiral, dirac-pauli or ukqcd
     #[arg(long, value_name = "BASIS", default_value_t, help_heading = "What IN is")]
     from_gamma: GammaBasis,
-    /// Order of the numbers of a spinor of IN: spin-colour or colour-spin
+    /// Order of spin and colour in a spinor of IN: spin-colour or colour-spin
     #[arg(long, value_name = "ORDER", default_value_t, help_heading = "What IN is")]
     from_inner: Inner,
-    /// As --from-order, of OUT
+    /// Same as --from-order, for OUT
     #[arg(long, value_name = "ORDER", default_value_t, help_heading = "What OUT shall be")]
     to_order: SiteOrder,
-    /// As --from-gamma, of OUT
+    /// Same as --from-gamma, for OUT
     #[arg(long, value_name = "BASIS", default_value_t, help_heading = "What OUT shall be")]
     to_gamma: GammaBasis,
-    /// As --from-inner, of OUT
+    /// Same as --from-inner, for OUT
     #[arg(long, value_name = "ORDER", default_value_t, help_heading = "What OUT shall be")]
     to_inner: Inner,
     /// Precision of OUT, f32 or f64 [default: that of IN]

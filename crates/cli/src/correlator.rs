@@ -27,13 +27,16 @@ use propagators::{Propagator, PropagatorFacts};
 ///
 /// Sums over each time slice are exact: the bits are the same on every device.
 ///
-/// The sidecar of a propagator, P.npy.json, says where its source is, and what operator and configuration it is of; what contradicts it is refused.
-/// Several propagators, of other sources or configurations, are averaged, with jackknife errors: over configurations where there are several, else
-/// over sources, which says nothing of the spread between configurations.
+/// C(t) is the sum over time slice t of tr[γ5 S† γ5 Γ S Γ], with Γ = γ5 for the pion, and the average over γx, γy and γz for the rho. The effective
+/// mass m solves C(t) / C(t+1) = cosh(m(T/2 − t)) / cosh(m(T/2 − t − 1)).
 ///
-/// C(t) is the sum over time slice t of tr[γ5 S† γ5 Γ S Γ], with Γ = γ5 for the pion, and the average over γx, γy and γz for the rho. The
-/// effective mass m solves C(t) / C(t+1) = cosh(m(T/2 − t)) / cosh(m(T/2 − t − 1)). Propagators of twisted mass are in the twisted basis, and are
-/// rotated to the physical one first. docs/agreement.md lists the conventions of other programs.
+/// The sidecar of a propagator, P.npy.json, contains its source position, operator and configuration. Options that contradict it are rejected.
+///
+/// Several propagators, of different sources or configurations, are averaged, with jackknife errors. The errors are over configurations if there are
+/// several, else over sources. Errors over sources say nothing about the spread between configurations.
+///
+/// Propagators of twisted mass are in the twisted basis, and are rotated to the physical one first. docs/agreement.md lists the conventions of other
+/// programs.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield config generate weak --lattice 4.4.4.8 --seed 1 --output weak.nersc
@@ -45,17 +48,17 @@ use propagators::{Propagator, PropagatorFacts};
   lanefield correlator --propagator p.npy q.npy --csv c.csv --plot c.svg \\
       --json")]
 pub struct Correlator {
-    /// The propagator, or several that are averaged: arrays (T, Z, Y, X, 4, 4, 3, 3) of sink spin, source spin, sink colour, source
-    /// colour, of NumPy or in HDF5, as QDP++ (Chroma) writes them
+    /// Propagators to average, or a single one: arrays (T, Z, Y, X, 4, 4, 3, 3) of sink spin, source spin, sink colour, source colour. They are NumPy
+    /// files, or HDF5 files as QDP++ (Chroma) writes them
     #[arg(long = "propagator", value_name = "P.npy", required = true, num_args = 1..)]
     propagators: Vec<PathBuf>,
-    /// The time slice of the source, from which times are counted [default: that of the sidecar]
+    /// Time slice of the source, from which times are counted [default: that of the sidecar]
     #[arg(long, value_name = "T")]
     origin_time: Option<usize>,
     #[command(flatten)]
     twist: TwistArgs,
-    /// Write the correlators as CSV: time, then each correlator with the 16 hex digits of its double, effective masses, and errors; what
-    /// does not exist is empty
+    /// Write the correlators as CSV: time, each correlator with the 16 hex digits of its double, effective masses, and errors. Undefined values are
+    /// empty
     #[arg(long, help_heading = "Output", value_name = "C.csv")]
     csv: Option<PathBuf>,
     /// Draw correlators and effective masses as SVG

@@ -11,15 +11,16 @@ use crate::prelude::*;
 
 /// Compute the achieved bandwidth from a profiler's counters.
 ///
-/// It can also compare the profile of a port with the measurements of this project.
+/// It can also compare the profile of a port with Lanefield's measurements.
 ///
-/// Reads CSV of rocprof (results.csv with FETCH_SIZE and WRITE_SIZE, results.stats.csv), rocprofv3 (counter_collection, kernel_trace and
-/// kernel_stats) and Nsight Compute (ncu --csv, also with --page raw). TOTAL_RW = FETCH_SIZE + WRITE_SIZE, averaged over the calls of a kernel, is
-/// divided by its average time, as in the EmPRiSM sprint report of Pawsey. Several files are profiles of one run: times of those that count
-/// nothing are preferred, since counting makes kernels slower.
+/// It reads CSV of rocprof (results.csv with FETCH_SIZE and WRITE_SIZE, results.stats.csv), rocprofv3 (counter_collection, kernel_trace and
+/// kernel_stats) and Nsight Compute (ncu --csv, also with --page raw). The bandwidth is TOTAL_RW = FETCH_SIZE + WRITE_SIZE, averaged over the calls
+/// of a kernel, divided by its average time. The EmPRiSM sprint report of Pawsey uses the same formula.
 ///
-/// Of what Nsight Compute tells of units and stalls follows what binds a kernel: docs/counters.md has the rule, and how to profile kernels of ours, which
-/// Nsight Compute does not see as OpenCL.
+/// Several files are profiles of one run. Times come from profiles without counters if possible, since counting makes kernels slower.
+///
+/// With Nsight Compute, it also derives what limits a kernel from the counters of units and stalls: docs/counters.md has the rule. That page also
+/// explains how to profile Lanefield's kernels, which Nsight Compute does not see as OpenCL.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield counters --bytes 77.87891MB --time 0.270821ms --ceiling 1075.46
@@ -35,25 +36,25 @@ Where the files come from (docs/traces.md, docs/counters.md):
   hop.csv            ncu --csv --page raw ./port > hop.csv
   bench.json         lanefield bench --kernel eo_clover --json > bench.json")]
 pub struct Counters {
-    /// Profiles, as CSV
+    /// CSV files of profiles
     #[arg(value_name = "FILE.csv", required_unless_present = "bytes")]
     files: Vec<PathBuf>,
-    /// By hand: bytes of a call, read and written, as 77.9MB
+    /// Bytes read and written by a call, such as 77.9MB: with --time, replaces a profile
     #[arg(long, value_name = "BYTES", value_parser = parse_bytes, requires = "time", conflicts_with = "files")]
     bytes: Option<f64>,
-    /// By hand: the time of a call, as 0.27ms
+    /// Time of a call, such as 0.27ms: with --bytes, replaces a profile
     #[arg(long, value_name = "TIME", value_parser = parse_seconds, requires = "bytes")]
     time: Option<f64>,
-    /// The measured peak bandwidth, in GB/s, of which shares are computed
+    /// Measured peak bandwidth in GB/s, of which shares are computed
     #[arg(long, value_name = "GB/s", value_parser = rate)]
     ceiling: Option<f64>,
     /// Bytes per kilobyte of FETCH_SIZE and WRITE_SIZE: 1000, as in the sprint report, or 1024, as in rocprof's own formula
     #[arg(long, value_name = "BYTES", default_value = "1000", value_parser = one_of(KILOBYTES))]
     kilobyte: Kilobyte,
-    /// Compare with our measurements of the same kernels: JSON of `lanefield bench`
+    /// Compare with Lanefield's measurements of the same kernels: JSON of `lanefield bench`
     #[arg(long, value_name = "BENCH.json", conflicts_with = "bytes")]
     beside: Option<PathBuf>,
-    /// Which kernel of the profile corresponds to which of ours [default: the one of the same name]
+    /// Map a kernel of the profile to one of Lanefield's [default: the one of the same name]
     #[arg(long, value_name = "THEIRS=OURS,…", value_delimiter = ',', requires = "beside")]
     map: Vec<NameMap>,
     /// Print JSON instead of a table

@@ -32,17 +32,18 @@ const PUBLISHED: &str = "2ad53384575f0b2ee387e970e008443567a5b785d981e34124a03e7
 
 /// Solve a small system on CPU and device, and compare all bits.
 ///
-/// The program comes with a thermalised configuration of 8³×16 sites. The Wilson equation is solved on it by conjugate gradients, on the CPU reference
-/// and on the first OpenCL device (a GPU, or PoCL). Both residual histories, and the one that was published, must be the same bits: exit code 1 if not.
+/// The program contains a thermalised configuration of 8³×16 sites. It solves the Wilson equation by conjugate gradients, on the CPU reference and on
+/// the first OpenCL device (a GPU, or PoCL). Both residual histories must have the bits of the published one: exit code 1 if not.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield demo
   lanefield demo --plot history.svg")]
 pub struct Demo {
-    /// The device beside the CPU reference: auto (the first GPU, else any OpenCL device), a number from `lanefield devices`, or part of a name [env: LANEFIELD_DEVICE]
+    /// Device to compare with the CPU reference: auto (the first GPU, else any OpenCL device), a number from `lanefield devices`, or part of a
+    /// device's name [env: LANEFIELD_DEVICE]
     #[arg(long, value_name = "DEVICE", default_value = crate::args::default_device())]
     device: DeviceChoice,
-    /// CPU threads [default: RAYON_NUM_THREADS, else all cores]
+    /// Number of CPU threads [default: RAYON_NUM_THREADS, else all cores]
     #[arg(long, value_name = "N")]
     threads: Option<Threads>,
     /// Draw the residual history as SVG

@@ -10,10 +10,10 @@ use listing::Listing;
 
 /// List the OpenCL devices, and what each can do.
 ///
-/// The CPU reference is one of them.
+/// The list includes the CPU reference.
 ///
-/// `known` is what is known of a driver that does something wrong or unusual, and what is done about it. LANEFIELD_DRIVERS names a TOML file in place of
-/// these facts, or none.
+/// `known` shows known defects or unusual behaviour of a driver, and how Lanefield handles them. LANEFIELD_DRIVERS names a TOML file that replaces
+/// this list; `none` empties it.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield devices
@@ -23,7 +23,7 @@ pub struct Devices {
     /// Print JSON instead of a table
     #[arg(long, help_heading = "Output")]
     json: bool,
-    /// Verify each device, and write all that is known of it to a file that others may read: it holds no names of people, hosts or folders
+    /// Verify each device, and write a report that you can share: it contains no names of people, hosts or folders
     #[arg(long, value_name = "REPORT.json")]
     report: Option<PathBuf>,
 }

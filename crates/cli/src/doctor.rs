@@ -31,12 +31,14 @@ use super::kernel_args::CaseArgs;
 ///
 /// It works through the checklist that people use by hand, on a device.
 ///
-/// Checks work-groups against wavefronts (and tries 4, 8, 16 and 32 outer sites per work-group), the number of work-groups, registers spilled to
-/// memory, passes that could be one, memory transactions that carry bytes nobody asked for, and transfers, allocations and gaps between launches.
-/// Findings are ranked by the share of the time that their change would save, each with its evidence and the change to make. No prediction for a
-/// kernel gains more than lies between it and the copy bandwidth of the same run. `--confirm` makes the changes, and measures.
+/// It checks work-groups against wavefronts (and tries 4, 8, 16 and 32 outer sites per work-group), the number of work-groups, and register spills.
+/// It looks for passes that could be one, for memory transactions with bytes that nobody requested, and for transfers, allocations and gaps between
+/// launches.
 ///
-/// It examines Lanefield's own kernels, in the tuning given; or your own kernels, described in a TOML file; or what a profiler counted.
+/// Findings are ranked by the share of the time that their change would save, each with its evidence and the change to make. No prediction exceeds
+/// the gain that would reach the copy bandwidth of the same run. `--confirm` makes the changes, and measures.
+///
+/// It examines Lanefield's own kernels in the given tuning; or your own kernels, described in a TOML file; or the counters of a profiler.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield doctor --kernel hop --lattice 8.8.8.8 --samples 5
@@ -55,26 +57,26 @@ pub struct Doctor {
     /// Kernels to examine: all, a family or a kernel [default: hop,eo_clover,axpy]
     #[arg(long, value_name = "KERNEL,…", value_delimiter = ',')]
     kernel: Vec<String>,
-    /// Examine the kernels that this TOML file describes instead (docs/doctor.md)
+    /// Examine the kernels described in this TOML file instead: see docs/doctor.md
     #[arg(long, value_name = "FILE", conflicts_with = "kernel")]
     described: Option<PathBuf>,
-    /// Examine the timeline of a traced run instead: FILE was written by --trace. No device is needed
+    /// Examine the timeline of a traced run instead: a file that --trace wrote. No device is needed
     #[arg(long, value_name = "FILE", conflicts_with_all = ["kernel", "described", "confirm", "wavefront", "samples"])]
     timeline: Option<PathBuf>,
-    /// Take what Nsight Compute counted of kernels: with --kernel beside what is observed of these, in as many work-items; alone, of all
-    /// kernels of the profiles, and no device is needed (docs/counters.md)
+    /// Use counters of Nsight Compute. With --kernel, they are added to what is observed of the same kernel with the same number of work-items.
+    /// Alone, all kernels of the profiles are examined, and no device is needed (docs/counters.md)
     #[arg(long, value_name = "FILE.csv,…", value_delimiter = ',', conflicts_with_all = ["described", "timeline"])]
     counters: Vec<PathBuf>,
     /// Make the changes, and measure what they gain
     #[arg(long)]
     confirm: bool,
-    /// Work-items that run in step [default: as the device says; 1 on CPUs]
+    /// Work-items per wavefront [default: that of the device; 1 on CPUs]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     wavefront: Option<u16>,
-    /// Take registers and spills of described kernels from what clang compiles for this AMD architecture, as gfx90a
+    /// Compile described kernels for this AMD architecture, such as gfx90a: registers and spills are those of clang's code
     #[arg(long, value_name = "ARCH", requires = "described")]
     code: Option<String>,
-    /// Timed runs
+    /// Number of timed runs
     #[arg(long, value_name = "N", default_value_t = 12, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     samples: u32,
     /// Print JSON instead of text

@@ -19,11 +19,14 @@ use crate::solving::long_run::{CheckpointArgs, Interrupted, since};
 
 /// Compute the lowest eigenvalues and eigenvectors of an operator.
 ///
-/// The operator is A, for which conjugate gradients solve M. The bits are the same on every device.
+/// A is the operator that conjugate gradients invert to solve M: Mpc†Mpc on the odd sites, or M†M with --unpreconditioned. If Mpc or M is Hermitian
+/// and positive definite, A is that operator itself. The bits are the same on every device.
 ///
-/// A is M†M, by even-odd Mpc†Mpc on the odd sites, or M or Mpc itself where that is Hermitian and positive definite. It is done by Lanczos with thick restarts on a
-/// Chebyshev polynomial of A, in f64. Of an eigenvalue that occurs several times, as those of free fermions do, not all eigenvectors need be found.
-/// Exit code 1 if not all eigenpairs were found: the search is then in the --checkpoint, or in x.stopped.eigen for x.eigen, from which it continues. An iteration, of which checkpoints are made, adds a vector to the basis. docs/agreement.md lists the conventions of other programs.
+/// The method is Lanczos with thick restarts on a Chebyshev polynomial of A, in f64. Each iteration adds a vector to the basis. If an eigenvalue
+/// occurs several times, as those of free fermions do, some of its eigenvectors may be missed.
+///
+/// Exit code 1 if not all eigenpairs were found. The state of the search is then in the --checkpoint file, or in x.stopped.eigen for x.eigen, and the
+/// search can be resumed from it. docs/agreement.md lists the conventions of other programs.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield config generate weak --lattice 4.4.4.8 --seed 1 --output weak.nersc
@@ -41,31 +44,31 @@ pub struct Eigen {
     input: ConfigArgs,
     #[command(flatten)]
     hop: HopArgs,
-    /// Eigenpairs wanted
+    /// Number of eigenpairs to compute
     #[arg(long, help_heading = "Solver", value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     number: u16,
-    /// Most vectors of the basis [default: 2 N + 24]
+    /// Maximum number of vectors in the basis [default: 2 N + 24]
     #[arg(long, help_heading = "Solver", value_name = "M", value_parser = super::args::iterations)]
     basis: Option<usize>,
     /// Accept an eigenvector when |A v − λ v| ≤ tolerance times the largest eigenvalue
     #[arg(long, help_heading = "Solver", value_name = "TOLERANCE", default_value = "1e-10", value_parser = tolerance)]
     tolerance: f64,
-    /// Give up after so many restarts
+    /// Maximum number of restarts
     #[arg(long, help_heading = "Solver", value_name = "N", default_value = "100", value_parser = super::args::iterations)]
     max_restarts: usize,
-    /// Degree of the polynomial [default: from the range]
+    /// Degree of the Chebyshev polynomial [default: from the range]
     #[arg(long, help_heading = "Solver", value_name = "N", value_parser = super::args::iterations)]
     degree: Option<usize>,
-    /// Suppress eigenvalues from here on, which must lie above the wanted ones [default: estimated]
+    /// Lower end of the eigenvalues to suppress, above the wanted ones [default: estimated]
     #[arg(long, help_heading = "Solver", value_name = "LAMBDA", value_parser = finite, allow_negative_numbers = true)]
     above: Option<f64>,
-    /// Seed of the vector that it begins with
+    /// Seed of the starting vector
     #[arg(long, help_heading = "Solver", value_name = "N", default_value = "1", value_parser = super::args::seed)]
     seed: u64,
-    /// Take M itself on all sites instead of the even-odd Schur complement
+    /// Use M on all sites instead of the even-odd Schur complement
     #[arg(long, help_heading = "Solver")]
     unpreconditioned: bool,
-    /// Write the eigenpairs to this file, for --deflate of solve and propagator
+    /// Write the eigenpairs to this file: for --deflate of solve and propagator
     #[arg(long, help_heading = "Output", value_name = "FILE.eigen", value_parser = named(eigen_name))]
     output: Option<PathBuf>,
     #[command(flatten)]

@@ -26,14 +26,16 @@ use super::tuning::TuningArgs;
 
 /// Write a kernel as source code for other programs.
 ///
-/// The source is C, CUDA, HIP or OpenCL C, and has the same bits.
+/// The source is C, CUDA, HIP or OpenCL C, and computes the same bits.
 ///
-/// Kernels that are written once, as a body (hops of colour vectors, operators that are one launch, and kernels of one's own), are written in C99, CUDA or HIP,
-/// on arrays in site order; every kernel is in OpenCL C as it is built here, with all that it includes. A map of a crate of one's own (docs/maps.md) is written
-/// in all four: --kernel MAP --language c, cuda, hip or opencl. The head of the source says what its arguments are, how they lie, and how it is compiled. The
-/// order of the legs and the format of links are part of the kernel: they change the last bits.
+/// A kernel that is defined by a kernel function is written in C99, CUDA or HIP, on arrays in site order: hops of colour vectors, operators that are
+/// one launch, and your own kernels. Every kernel can be written in OpenCL C, as Lanefield builds it, with all included files. Your own maps
+/// (docs/maps.md) can be written in all four languages: --kernel MAP --language c, cuda, hip or opencl.
 ///
-/// --ptx writes what the driver of an NVIDIA GPU makes of a kernel in a tuning; `lanefield capture` writes it with its arguments.
+/// The head of the source describes the arguments, their layout, and how to compile it. The order of the legs and the gauge compression are part of
+/// the kernel: they change the last bits.
+///
+/// --ptx writes the PTX that the driver of an NVIDIA GPU generates for a kernel in a tuning; `lanefield capture` writes it with its arguments.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield emit --kernel wilson_full --language c
@@ -42,45 +44,45 @@ use super::tuning::TuningArgs;
   lanefield emit --kernel staggered_hop --language hip
   lanefield emit --kernel hop --language opencl --output hop.cl")]
 pub struct Emit {
-    /// The kernel
+    /// Kernel to write
     #[arg(long, alias = "kernels", value_name = "KERNEL")]
     kernel: String,
-    /// The language: c, cuda, hip or opencl
+    /// Language of the source: c, cuda, hip or opencl
     #[arg(long, value_name = "LANGUAGE", required_unless_present = "ptx")]
     language: Option<Dialect>,
-    /// What the driver of a device makes of the kernel, as PTX: NVIDIA's GPUs alone
+    /// Write the PTX that the driver generates: NVIDIA's GPUs only
     #[arg(long, conflicts_with = "language")]
     ptx: bool,
-    /// Precision of fields; half in OpenCL C alone
+    /// Precision of fields; half only in OpenCL C
     #[arg(long, value_name = "PRECISION", default_value = "f32", value_parser = of_storage())]
     precision: Precision,
-    /// Reals stored per link: 18, 12 (the third row is reconstructed), or 8 (the whole SU(3) matrix is reconstructed)
+    /// Gauge compression: 18, 12 (the kernel rebuilds the third row) or 8 (it rebuilds the whole matrix) reals stored per link
     #[arg(long = "reconstruct", alias = "links", value_name = "NUMBERS", default_value_t)]
     links: LinkFormat,
-    /// The order in which legs are added
+    /// Order in which legs are added
     #[arg(long, value_name = "ORDER", default_value_t, allow_hyphen_values = true)]
     legs: LegOrder,
-    /// The file to write [default: standard output]
+    /// File to write [default: standard output]
     #[arg(long, help_heading = "Output", value_name = "FILE")]
     output: Option<PathBuf>,
     #[command(flatten)]
     built: BuiltArgs,
 }
 
-/// For what device code is made.
+/// Device and layout for --ptx.
 #[derive(Args)]
-#[command(next_help_heading = "Of --ptx")]
+#[command(next_help_heading = "With --ptx")]
 struct BuiltArgs {
-    /// The device, as for other commands [default: LANEFIELD_DEVICE, else the first GPU]
+    /// Device, as in other commands [default: LANEFIELD_DEVICE, else the first GPU]
     #[arg(long, value_name = "DEVICE")]
     device: Option<DeviceChoice>,
-    /// Extents X.Y.Z.T [default: 16.16.16.32; 8.8.8.8 on CPUs]
+    /// Extents of the lattice [default: 16.16.16.32; 8.8.8.8 on CPUs]
     #[arg(long, value_name = "X.Y.Z.T")]
     lattice: Option<Extents>,
     /// Lane width in bytes: 8, 16, 32, 64, 128, 256, or auto [default: auto]
     #[arg(long, value_name = "BYTES|auto")]
     lanes: Option<LaneChoice>,
-    /// Right-hand sides [default: what is usual for the kernel]
+    /// Number of right-hand sides [default: the usual number of the kernel]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     rhs: Option<u16>,
     #[command(flatten)]

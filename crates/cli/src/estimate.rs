@@ -25,11 +25,11 @@ use super::machines::{described, machine_named, read};
 
 /// Estimate the run time of a workload on a machine.
 ///
-/// It names each limit and the one that binds, before anything is built, and says GO or NO-GO for a wanted rate.
+/// Before anything is built, it shows each limit and which one applies, and says GO or NO-GO for a required rate. NO-GO ends with exit code 1.
 ///
-/// For the kernels of the library, every byte is counted from the layout: from and to memory, between the last cache and the compute units, and of
-/// the first cache; and so are instructions. With a device, the kernel is also run there. NO-GO ends with exit code 1. The memory that solves and
-/// propagators take is in docs/memory.md.
+/// For kernels of the library, it counts all bytes from the layout: to and from memory, between the last cache and the compute units, and of the
+/// first cache. It also counts instructions. With --device, it also runs the kernel there. docs/memory.md lists the memory that solves and
+/// propagators need.
 #[derive(Args)]
 #[command(group(ArgGroup::new("what").required(true).args(["kernel", "traversal", "workload", "list"])))]
 #[command(after_help = "Examples:
@@ -47,29 +47,29 @@ use super::machines::{described, machine_named, read};
   lanefield estimate --kernel eo_clover --lattice 32.32.32.64 \\
       --cluster h200-infiniband --ranks 1,2,4,8")]
 pub struct Estimate {
-    /// A built-in machine, a file that ends in .toml, or host, which is measured [default: that of --device]
+    /// Machine to estimate for: a built-in name, a file that ends in .toml, or host, which is measured [default: that of --device]
     #[arg(long, value_name = "NAME|FILE|host")]
     machine: Option<String>,
-    /// Measured rates, as `lanefield peak --json` writes them, in place of the machine's. Traversals and workloads only take the read
-    /// bandwidth
+    /// Use measured rates instead of the machine's: JSON of `lanefield peak`. Traversals and workloads use only the read bandwidth
     #[arg(long, value_name = "FILE")]
     peak: Option<PathBuf>,
     /// List the built-in machines
     #[arg(long)]
     list: bool,
-    /// Traversal of trees of one cache line per node
+    /// Estimate a traversal of trees with one cache line per node
     #[arg(long)]
     traversal: bool,
-    /// Levels of the tree
+    /// Number of levels of the tree
     #[arg(long, value_name = "N", default_value_t = 24, value_parser = clap::value_parser!(u32).range(1..=1000))]
     levels: u32,
-    /// A workload: a TOML file with any of name, levels, divergence, lines, hits, fetches, register-bytes, instructions, regroupings, occupied
+    /// Estimate a workload: a TOML file with any of name, levels, divergence, lines, hits, fetches, register-bytes, instructions, regroupings,
+    /// occupied
     #[arg(long, value_name = "FILE")]
     workload: Option<PathBuf>,
-    /// Kernels of the library: all, a family or a kernel
+    /// Estimate kernels of the library: all, a family or a kernel
     #[arg(long, alias = "kernels", value_name = "KERNEL")]
     kernel: Option<String>,
-    /// The wanted rate, per second: traversals or pieces of work of wavefronts, launches of kernels
+    /// Required rate per second: of traversals, of pieces of work of wavefronts, or of launches of kernels
     #[arg(long, value_name = "RATE", allow_hyphen_values = true, value_parser = super::args::finite)]
     want: Option<f64>,
     #[command(flatten)]
@@ -86,16 +86,16 @@ pub struct Estimate {
 struct KernelArgs {
     #[command(flatten)]
     work: KernelWorkArgs,
-    /// Lane width in bytes: 8, 16, 32, 64, 128, 256; a cut of the lattice into lanes; or auto
+    /// Lane width in bytes, or lane layout: 8, 16, 32, 64, 128 or 256; a layout such as 2.1.4.1; or auto
     #[arg(long, value_name = "BYTES|X.Y.Z.T|auto", default_value_t)]
     lanes: LaneChoice,
-    /// Bytes of an access: word, 8 or 16 [default: that of the machine]
+    /// Bytes per access: word, 8 or 16 [default: that of the machine]
     #[arg(long, value_name = "BYTES")]
     access: Option<AccessWidth>,
-    /// Also run the kernel on this device: cpu, auto, a number from `lanefield devices`, or part of a name
+    /// Run the kernel on this device, too: cpu, auto, a number from `lanefield devices`, or part of a device's name
     #[arg(long, value_name = "DEVICE", requires = "kernel")]
     device: Option<DeviceChoice>,
-    /// Timed launches
+    /// Number of timed launches
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     samples: u32,
 }

@@ -22,10 +22,10 @@ use plot::plot;
 
 /// Run the gradient flow of a configuration.
 ///
-/// It measures the energy density and the topological charge on the way, with the same bits on every device.
+/// It measures the energy density and the topological charge along the flow. The bits are the same on every device.
 ///
-/// E is the energy density of the clover field strength, t₀ the flow time at which t²E is 0.3, and w₀² that at which t d/dt t²E is. The scheme is Lüscher's
-/// of third order. docs/agreement.md lists the conventions of other programs.
+/// E is the energy density of the clover field strength. t₀ is the flow time at which t²E = 0.3, and w₀² that at which t d/dt t²E = 0.3. The
+/// integrator is Lüscher's third-order scheme. docs/agreement.md lists the conventions of other programs.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield config generate weak --lattice 4.4.4.8 --seed 1 --spread 0.6 \\
@@ -36,30 +36,30 @@ use plot::plot;
 pub struct Flow {
     #[command(flatten)]
     input: ConfigArgs,
-    /// The action: wilson, or with rectangles symanzik (c1 = -1/12) or iwasaki (c1 = -0.331)
+    /// Action of the flow: wilson; or with rectangles, symanzik (c1 = -1/12) or iwasaki (c1 = -0.331)
     #[arg(long, value_name = "ACTION", default_value_t)]
     action: Action,
-    /// Size of a step; of the first, where steps are adaptive: greater than 0, at most 0.2
+    /// Step size, or first step size with --adaptive: greater than 0, at most 0.2
     #[arg(long, value_name = "EPS", default_value = "0.01", value_parser = step)]
     step: f64,
     /// Flow time at the end, in units of the lattice spacing squared
     #[arg(long, value_name = "T", default_value = "2", value_parser = time)]
     time: f64,
-    /// Flow time of the links that are read, from which they go on: that of a flow that was ended
+    /// Flow time of the input configuration: set it to continue an earlier flow
     #[arg(long, value_name = "T", default_value = "0", value_parser = time)]
     begin: f64,
-    /// Choose steps so large that the links of the schemes of third and second order differ at most by this
+    /// Adapt the step size to this tolerance: the largest difference between the links of the third-order and second-order schemes
     #[arg(long, value_name = "TOL", value_parser = positive_tolerance)]
     adaptive: Option<f64>,
     /// Measure after every N steps, and at the end. t₀ and w₀ are interpolated between measured times
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     every: u32,
-    /// Write the configuration at the end to a file, whose name says the format: .nersc (or no extension), .lime (ILDG), .milc, .npy, .h5
+    /// Write the final configuration, in the format of its extension: .nersc (or none), .lime (ILDG), .milc, .npy, .h5
     #[arg(long, help_heading = "Output", value_name = "FILE")]
     output: Option<PathBuf>,
     #[command(flatten)]
     format: FormatArgs,
-    /// Write what was measured as CSV, each number with the 16 hex digits of its double
+    /// Write the measurements as CSV: each number with the 16 hex digits of its double
     #[arg(long, help_heading = "Output", value_name = "FLOW.csv")]
     csv: Option<PathBuf>,
     /// Draw t²E over flow time as SVG

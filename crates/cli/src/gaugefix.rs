@@ -14,11 +14,14 @@ use crate::prelude::*;
 
 /// Fix a configuration to Landau or Coulomb gauge.
 ///
-/// By overrelaxation, with the same links and number of iterations on every device.
+/// The method is overrelaxation. The links and the number of iterations are the same on every device.
 ///
-/// F, which is maximised, is the average of Re tr U / 3 over the links of the directions that are fixed. θ is the average over sites of tr Δ Δ† / 3, with Δ the
-/// divergence of the traceless anti-Hermitian parts of links; in Coulomb gauge it is that of the time slice where it is largest.
-/// Exit code 1 if θ is not below the tolerance after all iterations: the links are then in x.stopped.nersc for x.nersc, from which it continues. docs/agreement.md lists the conventions of other programs.
+/// It maximises F, the average of Re tr U / 3 over the links of the directions that are fixed, and stops when θ is below the tolerance. θ is the
+/// average over sites of tr Δ Δ† / 3, with Δ the divergence of the traceless anti-Hermitian parts of links. In Coulomb gauge, θ is that of the time
+/// slice with the largest value.
+///
+/// Exit code 1 if θ is not below the tolerance after all iterations. The links are then in x.stopped.nersc for x.nersc, from which you can continue.
+/// docs/agreement.md lists the conventions of other programs.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield config generate weak --lattice 4.4.4.8 --seed 1 --output weak.nersc
@@ -28,42 +31,42 @@ use crate::prelude::*;
   lanefield gaugefix --config weak.nersc --output other.nersc \\
       --start random --seed 3 --omega 1.6 --device cpu")]
 pub struct Gaugefix {
-    /// landau: links of all directions; coulomb: of all but that of time
+    /// Gauge to fix: landau uses the links of all directions, coulomb of all but that of time
     #[arg(long, value_name = "GAUGE", default_value = "landau")]
     gauge: Gauge,
-    /// For coulomb: the direction of time, x, y, z or t [default: t]
+    /// Direction of time for --gauge coulomb: x, y, z or t [default: t]
     #[arg(long, value_name = "DIRECTION")]
     time_direction: Option<Direction>,
     #[command(flatten)]
     input: ConfigArgs,
-    /// The file to write, whose name says the format: .nersc (or no extension), .lime (ILDG), .milc, .npy, .h5
+    /// File to write, in the format of its extension: .nersc (or none), .lime (ILDG), .milc, .npy, .h5
     #[arg(long, help_heading = "Output", value_name = "FILE")]
     output: PathBuf,
     #[command(flatten)]
     format: FormatArgs,
-    /// θ at which to stop
+    /// Stop when θ is below this tolerance
     #[arg(long, value_name = "TOL", default_value = "1e-12", value_parser = positive_tolerance)]
     tolerance: f64,
-    /// Overrelaxation ω, the length of each step: 1 to 1.99, as a multiple of the way to the largest F
+    /// Overrelaxation parameter ω, from 1 to 1.99: the length of each step, as a multiple of the step to the largest F
     #[arg(long = "omega", alias = "overrelaxation", value_name = "OMEGA", default_value = "1.7", value_parser = overrelaxation)]
     overrelaxation: f64,
-    /// Give up after so many iterations
+    /// Maximum number of iterations
     #[arg(long, value_name = "N", default_value = "10000", value_parser = super::args::iterations)]
     max_iterations: usize,
-    /// Measure θ after every so many iterations
+    /// Measure θ after every N iterations
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     every: u32,
-    /// What the gauge transformation begins as
+    /// Starting gauge transformation
     #[arg(long, value_enum, default_value_t = Start::Identity)]
     start: Start,
-    /// For --start random: seed of the gauge transformation
+    /// Seed of the gauge transformation, for --start random
     #[arg(long, value_name = "N", value_parser = super::args::seed)]
     seed: Option<u64>,
     #[command(flatten)]
     on: OnLatticeArgs,
 }
 
-/// What a gauge transformation begins as.
+/// Starting gauge transformation.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Start {
     /// 1 at every site

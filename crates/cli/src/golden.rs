@@ -23,7 +23,7 @@ use super::progress::styled_bar;
   lanefield golden export port --kernel hop --lattice 2.2.2.4 --device auto
   lanefield golden check golden --against port
 
-In place of a port stands what a device computes.")]
+The examples use the results of a device in place of those of a port.")]
 pub struct Golden {
     #[command(subcommand)]
     command: Command,
@@ -44,8 +44,8 @@ impl Golden {
 
 /// Write golden data: inputs, intermediates and results of kernels.
 ///
-/// The same bytes come from every backend, with any lanes and threads: the CPU reference is the quickest to do it. docs/golden.md says what is where, and how
-/// a port is held against it.
+/// Every backend writes the same bytes, with any lanes and threads; the CPU reference is the fastest. docs/golden.md describes the files, and how to
+/// compare a port with them.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield golden export golden
@@ -54,16 +54,16 @@ impl Golden {
   lanefield golden export golden-hop --kernel hop,clover --lattice 2.2.2.4 \\
       --precision f64 --boundary 1,1,1,-1")]
 struct Export {
-    /// The directory to write. --force replaces one that holds golden data
+    /// Directory to write. --force replaces one that contains golden data
     #[arg(value_name = "DIR")]
     directory: PathBuf,
-    /// Kernels, or families of kernels; family:NAME is the family where a kernel has its name, too, as family:hop
+    /// Kernels to export, or families of kernels. If a kernel has the name of its family, family:NAME is the family, as in family:hop
     #[arg(long = "kernel", alias = "kernels", value_name = "KERNEL,…", num_args = 1.., value_delimiter = ',', default_value = "all")]
     kernels: Vec<String>,
-    /// The lattice X.Y.Z.T, of even extents
+    /// Extents of the lattice, all even
     #[arg(long, value_name = "X.Y.Z.T", default_value = lattice())]
     lattice: Extents,
-    /// Of links, fields and scalars
+    /// Seed of links, fields and scalars
     #[arg(long, value_name = "N", default_value_t = GoldenOptions::SEED, value_parser = super::args::seed)]
     seed: u64,
     /// Precisions of results: f32, f64, half [default: all]
@@ -72,7 +72,7 @@ struct Export {
     /// Boundary phases in x,y,z,t: 1 periodic, -1 antiperiodic, 0 fixed (no hop across the boundary)
     #[arg(long, value_name = "PHASES", default_value = "1,1,1,-1", allow_hyphen_values = true)]
     boundary: BoundaryPhases,
-    /// The order in which the hop adds its legs
+    /// Order in which the hop adds its legs
     #[arg(long, value_name = "ORDER", default_value_t, allow_hyphen_values = true)]
     legs: LegOrder,
     /// Print JSON instead of a table
@@ -170,10 +170,12 @@ impl Written {
     }
 }
 
-/// Compare the results of a port with golden data: whatever is there, and say what is missing.
+/// Compare the results of a port with golden data.
 ///
-/// The golden data are first held against the SHA-256 of their manifest. A result has the same path in both directories. Exit code: 0 if all that is there
-/// is the same, 1 if something differs (or is missing, with --complete), 2 if nothing can be compared.
+/// It compares the results that exist, and lists those that are missing. A result has the same path in both directories. The golden data are first
+/// checked against the SHA-256 of their manifest.
+///
+/// Exit code 0: all results that exist are the same; 1: some differ (or are missing, with --complete); 2: nothing can be compared.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield golden export golden --kernel hop --lattice 2.2.2.4
@@ -182,21 +184,21 @@ impl Written {
   lanefield golden check golden --against port --all --complete
   lanefield golden check golden --against port --ulps 1 --json
 
-In place of a port stands what a device computes.")]
+The examples use the results of a device in place of those of a port.")]
 struct Check {
-    /// Golden data
+    /// Directory of golden data
     #[arg(value_name = "DIR")]
     directory: PathBuf,
-    /// The directory with the results of a port, or other golden data
+    /// Directory with the results of a port, or other golden data
     #[arg(long, value_name = "OTHER")]
     against: PathBuf,
-    /// Numbers may differ by so many floating-point numbers in between
+    /// Accept differences of up to N units in the last place
     #[arg(long, value_name = "N", default_value_t = 0)]
     ulps: u64,
-    /// Say of every file that differs what lanefield compare says, not of the first one alone
+    /// Explain every file that differs, not only the first: as `lanefield compare` does
     #[arg(long)]
     all: bool,
-    /// Count a result that is missing as one that differs
+    /// Count a missing result as a difference
     #[arg(long)]
     complete: bool,
     /// Print JSON instead of a table

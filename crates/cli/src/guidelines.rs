@@ -12,10 +12,12 @@ use crate::prelude::*;
 
 /// Measure which guidelines for GPU programs hold on a device.
 ///
-/// Each guideline of AMD's HIP performance guidelines and of DaCe's best practices is a small pair of kernels or calls: without what it advises,
-/// and with it. Both give the same result, which is checked, and are timed in turn. The factor is the time without over the time with; a guideline
-/// holds where the 10th percentile of the factor is above 1 and its median at least 1.03. Times of kernels are the device's own; times marked * are
-/// the host's, from the first call until all work is done. The exit code is 1 if an experiment failed.
+/// Each guideline of AMD's HIP performance guidelines and of DaCe's best practices is a small pair of kernels or calls: one without its advice, and
+/// one with it. Both must give the same result, which is checked. They are timed alternately.
+///
+/// The factor is the time without the advice divided by the time with it. A guideline holds if the 10th percentile of the factor is above 1 and its
+/// median is at least 1.03. Times of kernels are the device's own. Times marked * are the host's, from the first call until all work is done. Exit
+/// code 1 if an experiment failed.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield guidelines
@@ -23,21 +25,22 @@ use crate::prelude::*;
   lanefield guidelines coalesced bank-conflicts --samples 30
   lanefield guidelines --quick --json")]
 pub struct Guidelines {
-    /// Names from --list [default: all]
+    /// Guidelines to measure, by their names in --list [default: all]
     names: Vec<String>,
-    /// List what each guideline advises, its source, and the two sides; measure nothing
+    /// List the guidelines, and measure nothing: their advice, source and two versions
     #[arg(long)]
     list: bool,
-    /// Pairs of samples of each; a verdict needs 3 [default: 3 to 15, as time allows]
+    /// Pairs of samples per guideline: a verdict needs 3 [default: 3 to 15, as time allows]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     samples: Option<u32>,
-    /// Smaller arrays: half as large on GPUs, a quarter on CPUs
+    /// Use smaller arrays: half as large on GPUs, a quarter on CPUs
     #[arg(long)]
     quick: bool,
-    /// Arrays of 16384 words: shows that both sides give the same, and no times worth reading
+    /// Use arrays of 16384 words: checks that both versions give the same result; the times mean nothing
     #[arg(long, hide = true, conflicts_with = "quick")]
     tiny: bool,
-    /// Where to run: auto (the first GPU, else any OpenCL device), a number from `lanefield devices`, or part of a name [env: LANEFIELD_DEVICE]
+    /// Device to run on: auto (the first GPU, else any OpenCL device), a number from `lanefield devices`, or part of a device's name [env:
+    /// LANEFIELD_DEVICE]
     #[arg(long, value_name = "DEVICE", default_value = crate::args::default_device())]
     device: DeviceChoice,
     /// Print JSON instead of a table

@@ -29,34 +29,37 @@ const NO_CACHES: [(&str, &str); 2] = [("POCL_KERNEL_CACHE", "0"), ("CUDA_CACHE_D
 
 /// Search for wrong bits with random kernels.
 ///
-/// It runs random kernels on an OpenCL device and on the CPU, and shrinks what differs to a few lines.
+/// It runs random kernels on an OpenCL device and on the CPU, and reduces any difference to a few lines.
 ///
-/// Each kernel is a random body of complex arithmetic, comparisons, loops, links and neighbours, on random lattices, lanes, precisions and numbers that are hard
-/// on arithmetic, laid out, built and launched in random ways. What differs is shrunk to the least kernel and case, and then to the few operations
-/// that differ by themselves, which are written as a program in C for whoever makes the device's compiler. A driver that crashes is a find, too.
+/// Each kernel is a random function with complex arithmetic, comparisons, loops, links and neighbours. Lattices, lanes, precisions, layouts, builds
+/// and launches are random. Numbers are chosen to be hard on arithmetic.
+///
+/// A difference is reduced to the smallest kernel and case, then to the few operations that differ by themselves. These are written as a C program,
+/// for the developers of the device's compiler. A driver that crashes also counts.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield hunt --seconds 5 --seed 1
 
-Which bits an option of the compiler costs (exit status 1 where there are any):
+To find what a compiler option changes (exit code 1 if any bits differ):
   hunt --seconds 60 --build-options=-cl-denorms-are-zero")]
 pub struct Hunt {
-    /// The device: auto (the first GPU, else any OpenCL device), a number from `lanefield devices`, or part of a name [env: LANEFIELD_DEVICE]
+    /// Device to test: auto (the first GPU, else any OpenCL device), a number from `lanefield devices`, or part of a device's name [env:
+    /// LANEFIELD_DEVICE]
     #[arg(long, value_name = "DEVICE", default_value = crate::args::default_device())]
     device: DeviceChoice,
-    /// How long to hunt; what is being compared or shrunk then is done to its end
+    /// Duration in seconds: a comparison or reduction that is running then is completed
     #[arg(long, value_name = "N", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     seconds: u64,
-    /// The seed of kernels and numbers: the same seed, the same hunt [default: the time]
+    /// Seed of kernels and numbers: the same seed repeats the hunt [default: the time]
     #[arg(long, value_name = "N", value_parser = seed)]
     seed: Option<u64>,
-    /// Worker processes [default: the number of cores, at most 8]
+    /// Number of worker processes [default: the number of cores, at most 8]
     #[arg(long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
-    /// Options for the device's compiler, to see whether the bits survive them
+    /// Options for the device's compiler: to test whether the bits survive them
     #[arg(long, value_name = "OPTIONS", allow_hyphen_values = true, default_value = "")]
     build_options: String,
-    /// Where the program of the few operations goes, if there is one
+    /// File for the C program of the operations that differ
     #[arg(long, help_heading = "Output", value_name = "FILE.c", default_value = "found.c")]
     output: PathBuf,
     /// Print JSON instead of text

@@ -16,7 +16,7 @@ use super::tuning::TuningArgs;
 #[derive(Args)]
 #[command(next_help_heading = "Kernels")]
 pub struct CaseArgs {
-    /// Extents X.Y.Z.T [default: 32.32.32.32; 8.8.8.8 on CPUs]
+    /// Extents of the lattice [default: 32.32.32.32; 8.8.8.8 on CPUs]
     #[arg(long, value_name = "X.Y.Z.T")]
     lattice: Option<Extents>,
     /// Precision of fields
@@ -24,7 +24,7 @@ pub struct CaseArgs {
     precision: Precision,
     #[command(flatten)]
     layout: LayoutArgs,
-    /// Right-hand sides: spinors or colour vectors per site [default: what is usual for the kernel]
+    /// Number of right-hand sides: spinors or colour vectors per site [default: the usual number of the kernel]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     rhs: Option<u16>,
     #[command(flatten)]
@@ -55,23 +55,23 @@ pub fn require_precision(kernel: &Kernel, precision: Precision) -> anyhow::Resul
     Ok(())
 }
 
-/// The fields of a kernel whose launch is looked at before anything is run, as `access` and `estimate` take them.
+/// Fields of a kernel whose launch is analysed before anything runs, for `access` and `estimate`.
 #[derive(Args)]
 #[command(next_help_heading = "Kernels")]
 pub struct KernelWorkArgs {
-    /// Extents X.Y.Z.T
+    /// Extents of the lattice
     #[arg(long, value_name = "X.Y.Z.T", default_value = "16.16.16.32")]
     lattice: Extents,
-    /// The sites of the result: full, even or odd
+    /// Sites of the result: full, even or odd
     #[arg(long, value_name = "SITES", default_value = "even", value_parser = sites)]
     onto: Sites,
     /// Precision of fields
     #[arg(long, value_name = "PRECISION", default_value = "f32", value_parser = of_storage())]
     precision: Precision,
-    /// Gauge compression: numbers stored per link, 18, 12 or 8
+    /// Gauge compression: 18, 12 or 8 reals stored per link
     #[arg(long = "reconstruct", alias = "links", value_name = "NUMBERS", default_value_t)]
     links: LinkFormat,
-    /// Right-hand sides: spinors or colour vectors per site [default: what is usual for the kernel]
+    /// Number of right-hand sides: spinors or colour vectors per site [default: the usual number of the kernel]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096))]
     rhs: Option<u16>,
 }

@@ -11,7 +11,7 @@ use crate::prelude::*;
 #[derive(Args)]
 #[command(hide = true)]
 pub struct Manual {
-    /// The directory to write them to
+    /// Directory to write
     #[arg(value_name = "DIRECTORY")]
     directory: PathBuf,
 }

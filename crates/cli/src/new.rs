@@ -23,19 +23,19 @@ const KERNEL: &str = "covariant_sum";
 
 /// Create a crate for kernels of your own.
 ///
-/// It has one kernel, its reference implementation, its tests, its benchmark, and the tools over it.
+/// It contains one kernel with its reference implementation, tests and benchmark, and the tools for it.
 ///
-/// The kernel is to be replaced by yours. `cargo test` in the new folder holds it against its twin and an OpenCL device, `cargo run -- verify`, `bench`, `tune` and
-/// `doctor` are the tools over it, and `cargo bench` times it.
+/// Replace the kernel with yours. In the new folder, `cargo test` compares it with its reference implementation and with an OpenCL device. `cargo run
+/// -- verify`, `bench`, `tune` and `doctor` are the tools, and `cargo bench` times it.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield new my-kernels
   lanefield new kernels/staple")]
 pub struct New {
-    /// The folder, which is made; its last part is the name of the crate
+    /// Folder to create: its last part is the name of the crate
     #[arg(value_name = "DIR")]
     folder: PathBuf,
-    /// Where Lanefield's sources are [default: those that this program was built from, if they are there; else the released version]
+    /// Folder of Lanefield's sources [default: those that this program was built from, if they exist; else the released version]
     #[arg(long, value_name = "DIR")]
     source: Option<PathBuf>,
 }

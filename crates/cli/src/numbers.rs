@@ -90,7 +90,7 @@ fn power_of_ten(value: f64) -> i32 {
     text.split_once('e').and_then(|(_, power)| power.parse().ok()).unwrap_or(0)
 }
 
-/// A number with so many decimals, or a dash.
+/// A number with this number of decimals, or a dash.
 pub fn number(value: Option<f64>, decimals: usize) -> String {
     value.map_or_else(|| "–".to_owned(), |value| format!("{value:.decimals$}"))
 }

@@ -33,7 +33,7 @@ use crate::prelude::*;
 pub struct Observe {
     #[command(flatten)]
     input: ConfigArgs,
-    /// Which observables
+    /// Observables to measure
     #[arg(
         long,
         value_name = "NAMES",
@@ -41,13 +41,13 @@ pub struct Observe {
         default_values = ["plaquette", "rectangle", "clover", "polyakov"]
     )]
     observables: Vec<Observable>,
-    /// Take the Wilson flow of the links first, to this time, in steps of at most this size [default: 0.02]
+    /// Run the Wilson flow to TIME first, in steps of at most STEP [default: 0.02]
     #[arg(long, value_name = "TIME[,STEP]", conflicts_with = "smear")]
     flow: Option<FlowFirst>,
     /// Smear the links first: stout:RHO,STEPS, ape:ALPHA,STEPS, spatial-ape:ALPHA,STEPS or hyp:ALPHA1,ALPHA2,ALPHA3,STEPS
     #[arg(long, aliases = ["kind", "smearing"], value_name = "KIND")]
     smear: Option<Smearing>,
-    /// The longest Wilson loops, in space and in time [default: half of the lattice]
+    /// Maximum extents of Wilson loops, in space and in time [default: half of the lattice]
     #[arg(long, value_name = "R,T", value_parser = loops)]
     loops: Option<[usize; 2]>,
     #[command(flatten)]
@@ -56,13 +56,13 @@ pub struct Observe {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 enum Observable {
-    /// Average plaquettes, of all planes, of those in space and of those with time
+    /// Average plaquettes: of all planes, of those in space, and of those with time
     Plaquette,
-    /// Average rectangles of 1 by 2
+    /// Average 1×2 rectangles
     Rectangle,
     /// Energy density and topological charge of the clover field strength
     Clover,
-    /// The same of the field strength improved by squares of two steps
+    /// The same with a field strength improved by squares of two steps
     Improved,
     /// Polyakov loops in each direction
     Polyakov,

@@ -41,7 +41,7 @@ pub trait Offer: 'static {
 pub struct Invertible;
 
 impl Offer for Invertible {
-    const HELP: &'static str = "The operator M";
+    const HELP: &'static str = "Operator M";
     const DEFAULT: Option<&'static str> = Some("wilson");
 }
 
@@ -49,7 +49,7 @@ impl Offer for Invertible {
 pub struct OnSpinors;
 
 impl Offer for OnSpinors {
-    const HELP: &'static str = "The operator M, which must act on spinors";
+    const HELP: &'static str = "Operator M, which must act on spinors";
     const NEEDS: &'static str = "a propagator needs an operator on spinors";
 
     fn operators() -> Vec<&'static Definition> {

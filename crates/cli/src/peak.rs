@@ -26,14 +26,15 @@ use super::progress::with_bar;
 
 /// Measure the ceilings of a device, and draw its roofline.
 ///
-/// Ceilings: memory, caches, arithmetic, latency, launches, transfers.
+/// It measures memory, caches, arithmetic, latency, launches and transfers.
 ///
-/// Bandwidths are in 10⁹ bytes per second: the best of several ways (the table says which), the median of several runs, on buffers of random
-/// numbers larger than the caches. A copy counts what is read and what is written; a triad (x + s · y) counts two streams read and one written.
+/// Bandwidths are in 10⁹ bytes per second, on buffers of random numbers larger than the caches. Each is the median of several runs, by the fastest of
+/// several methods, which the table names. A copy counts the bytes that are read and written; a triad (x + s · y) counts two streams read and one
+/// written.
 ///
-/// L1 and local memory: what all compute units together read of small sets, each of its own. L2: what they read of one set that does not fit
-/// L1, past L1 where the device supports it; on CPUs, of sets of the next larger size. These are the highest values; of L1, the highest on a
-/// plateau: neighbouring sizes that differ by less than 15 %.
+/// L1 and local memory: all compute units together read small sets, each its own. L2: they read one set that does not fit L1, past L1 if the device
+/// supports it; on CPUs, sets of the next larger size. These are the highest values; for L1, the highest on a plateau of neighbouring sizes that
+/// differ by less than 15 %.
 ///
 /// Arithmetic: fused multiply-adds, two operations each, k of them on each number that is read and written.
 ///
@@ -42,7 +43,7 @@ use super::progress::with_bar;
 /// Launch: the time from one start to the next of empty kernels in the queue. Transfers: wall time until the bytes have arrived.
 ///
 /// The copy is measured cold, warmed up, at the end and after a second of rest; if the warm ones differ by more than 3 %, the table says so. Times
-/// are device times where there are device events, else wall times.
+/// are device times if the device reports them, else wall times.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield peak --quick --bytes 1MiB
@@ -50,11 +51,11 @@ use super::progress::with_bar;
   lanefield peak --quick --bytes 4MiB --parts streams,intensity \\
       --roofline roofline.svg --kernel hop,blas --lattice 4.4.4.4")]
 pub struct Peak {
-    /// What to measure
+    /// Ceilings to measure
     #[arg(long, value_name = "PART,…", value_delimiter = ',', value_parser = part,
           default_value = "streams,caches,latency,launch,transfers,intensity")]
     parts: Vec<Part>,
-    /// Fewer ways, sizes and runs
+    /// Use fewer methods, sizes and runs
     #[arg(long)]
     quick: bool,
     /// Maximum bytes per buffer, as 64MiB or 1GiB. If it fits a cache, bandwidths are those of the cache [default: larger than the caches]
@@ -69,13 +70,13 @@ pub struct Peak {
     /// Kernels on the roofline: all, a family or a kernel [default: stencils and blas]
     #[arg(long = "kernel", alias = "kernels", value_name = "KERNEL,…", value_delimiter = ',', requires = "roofline")]
     kernels: Vec<String>,
-    /// Extents X.Y.Z.T of the kernels' lattice [default: 32.32.32.64; 16.16.16.16 on CPUs]
+    /// Extents of the kernels' lattice [default: 32.32.32.64; 16.16.16.16 on CPUs]
     #[arg(long, value_name = "X.Y.Z.T", requires = "roofline")]
     lattice: Option<Extents>,
     /// Precisions of the kernels' fields
     #[arg(long, value_name = "PRECISION,…", value_delimiter = ',', requires = "roofline", value_parser = of_storage(), default_value = "f32")]
     precision: Vec<Precision>,
-    /// Gauge compression: numbers stored per link, 18, 12 or 8
+    /// Gauge compression: 18, 12 or 8 reals stored per link
     #[arg(
         long = "reconstruct",
         alias = "links",

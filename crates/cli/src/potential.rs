@@ -22,9 +22,10 @@ use crate::prelude::*;
 ///
 /// V(r) = ln [W(r, t) / W(r, t + 1)] on the axes, from Wilson loops averaged over configurations.
 ///
-/// The fit is V₀ - α/r + σ r, each distance weighed by its error; r₀ = √((1.65 - α) / σ) is Sommer's scale. There is one for each time t; t is late enough
-/// when r₀ does not change from it to the next. Smearing lets that come sooner. Each step that smears the links in time (all kinds but spatial-ape) changes
-/// V(r) at two more distances, which the fit leaves out by default.
+/// The fit is V₀ - α/r + σ r, with each distance weighted by its error; r₀ = √((1.65 - α) / σ) is Sommer's scale. There is one fit for each time t; t
+/// is large enough when r₀ no longer changes with it. With smearing, this happens at a smaller t.
+///
+/// Each step that smears the links in time (all kinds but spatial-ape) changes V(r) at two more distances, which the fit leaves out by default.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield config generate heatbath --beta 5.7 --lattice 6.6.6.6 --seed 1 \\
@@ -36,18 +37,19 @@ use crate::prelude::*;
 pub struct Potential {
     #[command(flatten)]
     input: EnsembleArgs,
-    /// Smear the links first, by one kind after the other: stout:RHO,STEPS, ape:ALPHA,STEPS, spatial-ape:ALPHA,STEPS or hyp:ALPHA1,ALPHA2,ALPHA3,STEPS
+    /// Smear the links first, by one kind after the other: stout:RHO,STEPS, ape:ALPHA,STEPS, spatial-ape:ALPHA,STEPS or
+    /// hyp:ALPHA1,ALPHA2,ALPHA3,STEPS
     #[arg(long, aliases = ["kind", "smearing"], value_name = "KIND", num_args = 1..)]
     smear: Vec<Smearing>,
-    /// The longest Wilson loops, in space and in time [default: half of the lattice]
+    /// Maximum extents of Wilson loops, in space and in time [default: half of the lattice]
     #[arg(long, value_name = "R,T", value_parser = loops)]
     loops: Option<[usize; 2]>,
-    /// Distances that are fitted, the first and the last one [default: those that smearing does not change, to R]
+    /// First and last distance of the fit [default: those that smearing does not change, up to R]
     #[arg(long, value_name = "FIRST:LAST")]
     fit: Option<Window>,
     #[command(flatten)]
     errors: ResamplingArgs,
-    /// Write the potential at all times as CSV; what does not exist is empty
+    /// Write the potential at all times as CSV. Undefined values are empty
     #[arg(long, help_heading = "Output", value_name = "FILE.csv")]
     csv: Option<PathBuf>,
     /// Print JSON instead of tables
@@ -218,7 +220,8 @@ impl Potential {
     }
 }
 
-/// Whether loops are of the same configuration, but for a gauge transformation or rounding to 32 bits: configurations of an ensemble never agree in all of them.
+/// Whether loops are of the same configuration, but for a gauge transformation or rounding to 32 bits: configurations of an ensemble never agree in
+/// all of them.
 fn are_of_one(a: &[f64], b: &[f64]) -> bool {
     a.iter().zip(b).all(|(a, b)| (a - b).abs() <= 1e-8)
 }

@@ -17,10 +17,10 @@ use super::{advice, files, limits, numbers, ranks, trace};
 pub struct GeneralArgs {
     #[command(flatten)]
     trace: trace::TraceArgs,
-    /// Print doubles with all their digits and their bits, in hex
+    /// Print doubles with all their digits, and their bits in hex
     #[arg(long, global = true)]
     bits: bool,
-    /// Replace files that are there already
+    /// Replace existing files
     #[arg(long, global = true)]
     force: bool,
 }

@@ -32,9 +32,10 @@ use crate::source::quark::{Columns, Links, SmearArgs};
 
 /// Compute a quark propagator from a point, a wall or noise.
 ///
-/// Solves M S = η for each spin and colour of the source, in one batch.
+/// It solves M S = η for each spin and colour of the source, in one batch.
 ///
-/// Operators on colour vectors have no spin, and no such propagator. That of twisted mass is in the twisted basis. docs/agreement.md lists the conventions of other programs.
+/// The operator must act on spinors: operators on colour vectors have no such propagator. A propagator of twisted mass is in the twisted basis.
+/// docs/agreement.md lists the conventions of other programs.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield config generate weak --lattice 4.4.4.8 --seed 1 --output weak.nersc
@@ -50,8 +51,9 @@ use crate::source::quark::{Columns, Links, SmearArgs};
 pub struct Propagator {
     #[command(flatten)]
     input: ConfigArgs,
-    /// Where the quark propagates from: point:x,y,z,t; wall:t, 1 on a time slice; momentum:nx,ny,nz,t, exp(ip·x) there with p = 2πn/L; z2:SEED,t or
-    /// z4:SEED,t, the same noise in each spin and colour there; or twelve columns in a NumPy array, of the shape of --output or (12, T, Z, Y, X, 4, 3)
+    /// Source of the quark: point:x,y,z,t; wall:t, 1 on a time slice; momentum:nx,ny,nz,t, exp(ip·x) on a time slice with p = 2πn/L; z2:SEED,t or
+    /// z4:SEED,t, the same noise in each spin and colour on a time slice; or twelve columns in a NumPy array. The array has the shape of --output, or
+    /// (12, T, Z, Y, X, 4, 3)
     #[arg(long, value_name = "SOURCE", value_parser = source_or_file(Source::columns))]
     source: Source,
     #[command(flatten)]
@@ -60,15 +62,15 @@ pub struct Propagator {
     operator: OperatorArgs<OnSpinors>,
     #[command(flatten)]
     hop: HopArgs,
-    /// How the twelve right-hand sides are solved: in a batch, or in a block
+    /// Solver for the twelve right-hand sides, as a batch or as a block
     #[arg(long, help_heading = "Solver", value_name = "SOLVER", default_value = "cg", value_parser = of_methods(Method::OF_SEVERAL))]
     solver: Method,
     #[command(flatten)]
     settings: SolverArgs,
     #[command(flatten)]
     deflation: DeflationArgs,
-    /// Write the propagator as a NumPy array (T, Z, Y, X, 4, 4, 3, 3): sink spin, source spin, sink colour, source colour; complex64
-    /// for f32 and complex128 for f64. Beside it P.npy.json says what it is
+    /// NumPy array to write: axes (T, Z, Y, X, 4, 4, 3, 3) of sink spin, source spin, sink colour, source colour. It is complex64 for f32 and
+    /// complex128 for f64. P.npy.json, next to it, describes it
     #[arg(long, help_heading = "Output", value_name = "P.npy", value_parser = super::files::named(super::files::npy_name))]
     output: PathBuf,
     /// Print JSON instead of a table
@@ -78,7 +80,7 @@ pub struct Propagator {
     long_run: LongRunArgs,
     #[command(flatten)]
     ranks: RanksArgs,
-    /// Groups of ranks, each of which solves for as many spins and colours of the source on the whole lattice
+    /// Number of groups of ranks: each solves for its share of the spins and colours of the source, on the whole lattice
     #[arg(long, value_name = "N", default_value = "1", help_heading = "Ranks (mpirun)", value_parser = groups)]
     groups: usize,
     #[command(flatten)]

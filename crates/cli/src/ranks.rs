@@ -8,17 +8,17 @@ use lanefield::comm::{Communicator, Cut, Decomposition, Launched, RanksOptions, 
 
 use crate::prelude::*;
 
-/// How the lattice is divided among ranks, where there are several.
+/// How the lattice is divided among ranks.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Ranks (mpirun)")]
 pub struct RanksArgs {
-    /// Ranks in each direction [default: as many lanes as possible, and the least that is sent]
+    /// Ranks in each direction [default: as many lanes as possible, then the least communication]
     #[arg(long, value_name = "X.Y.Z.T")]
     ranks: Option<Cut>,
-    /// Send a checksum with each packet, and end at the first that came with other bytes
+    /// Send a checksum with each packet, and stop at the first mismatch
     #[arg(long)]
     check_packets: bool,
-    /// Send packets to ranks of the same host too, which otherwise read them where they lie
+    /// Send packets by MPI within a host, too: by default, ranks of one host read them in place
     #[arg(long)]
     by_messages: bool,
 }

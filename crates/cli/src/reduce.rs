@@ -18,10 +18,10 @@ use crate::prelude::*;
 
 /// Sum a field over its sites, or slice by slice.
 ///
-/// The norm, an inner product, or the sum of each word.
+/// It computes the norm, an inner product, or the sum of each word.
 ///
-/// Prints a line for each sum: slice and word where there are several, then the real and the imaginary part, each as the shortest
-/// decimal number that reads back as the same double, and as its 16 hex digits. All NaNs are printed alike.
+/// It prints a line for each sum: slice and word if there are several, then the real and the imaginary part. Each is printed as the shortest decimal
+/// number that reads back as the same double, and as its 16 hex digits. All NaNs are printed alike.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield config generate hot --lattice 4.4.4.8 --seed 1 --output hot.nersc
@@ -33,18 +33,18 @@ use crate::prelude::*;
       --plan-threads 8 --plan-blocks 4
   lanefield reduce --op slices --direction x --input hop.npy --parity even")]
 pub struct Reduce {
-    /// What to compute
+    /// Operation to compute
     #[arg(long, value_name = "OPERATION")]
     op: Operation,
-    /// The field: a NumPy array (T, Z, Y, X, …), complex64 or complex128. The axes after X are those of a site's object: none for a
-    /// complex number, 3 for a colour vector, 2,3 for a half spinor, 4,3 for a spinor, 3,3 for a colour matrix, 4,3,3 for a gauge
-    /// field, 4,4,3,3 for a propagator; any others make a list of words
+    /// Field to sum: a NumPy array (T, Z, Y, X, …), complex64 or complex128. The axes after X are those of the site object. For a complex number
+    /// there are none; for a colour vector 3, a half spinor 2,3, a spinor 4,3, a colour matrix 3,3, a gauge field 4,3,3, a propagator 4,4,3,3. Any
+    /// others are a list of words
     #[arg(long, value_name = "A.npy")]
     input: PathBuf,
-    /// For inner: the field y of ⟨x, y⟩, where x is --input; of the same shape and precision
+    /// Field y of ⟨x, y⟩, for inner: same shape and precision as x, which is --input
     #[arg(long, value_name = "B.npy")]
     with: Option<PathBuf>,
-    /// For slices: the direction that they lie across, x, y, z or t [default: t]
+    /// Direction across the slices, for slices: x, y, z or t [default: t]
     #[arg(long, value_name = "DIRECTION")]
     direction: Option<Direction>,
     /// Sum only over the sites of this parity, even or odd
@@ -52,15 +52,14 @@ pub struct Reduce {
     parity: Option<Parity>,
     #[command(flatten)]
     sums: SumArgs,
-    /// How an OpenCL device sums the words of sum and slices: fused:R (R words at a time, in one pass), staged:R (packed first; slices are
-    /// fused all the same) or serial-words. Changes no bit [default: fused]
+    /// Form of the sums of words on an OpenCL device, for sum and slices: fused:R (R words at a time, in one pass), staged:R (packed first; slices
+    /// are fused anyway) or serial-words. It changes no bit [default: fused]
     #[arg(long, value_name = "FORM")]
     strategy: Option<SumForm>,
-    /// How an OpenCL device combines the sums of its work-groups: second-kernel or retirement-count. Changes no bit
-    /// [default: second-kernel]
+    /// Method of combining the sums of work-groups on an OpenCL device: second-kernel or retirement-count. It changes no bit [default: second-kernel]
     #[arg(long, value_name = "WAY")]
     finish: Option<Finish>,
-    /// Print JSON. There, an infinite number or NaN is null, and its bits say which
+    /// Print JSON. An infinite number or NaN is null there; its bits tell which
     #[arg(long, help_heading = "Output")]
     json: bool,
     #[command(flatten)]

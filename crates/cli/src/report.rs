@@ -9,11 +9,13 @@ use crate::prelude::*;
 
 /// Create an HTML report from JSON results and traces.
 ///
-/// It takes what any command prints with --json, and files of --trace, in any order and number. It opens with a summary: machine, ceilings, verdicts,
-/// the kernels nearest to their ceiling and farthest from it, findings; then come the roofline, shares of bandwidth by kernel and variant,
-/// optimisations one after the other, occupancy, hotspots, a timeline, solves and the bits. With --baseline it shows what changed since: documents
-/// are compared with those of the same kind, row by row. The file loads nothing from the network, works on a phone, in dark mode and on paper, and
-/// its tables can be sorted.
+/// It reads what any command prints with --json, and files of --trace, in any order and number.
+///
+/// The report opens with a summary: machine, ceilings, verdicts, the kernels nearest to their ceiling and farthest from it, and findings. Then come
+/// the roofline, shares of bandwidth by kernel and variant, successive optimisations, occupancy, hotspots, a timeline, solves and the bits.
+///
+/// With --baseline, it shows what changed: documents are compared with those of the same kind, row by row. The file loads nothing from the network,
+/// works on a phone, in dark mode and on paper, and its tables can be sorted.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield peak --quick --bytes 1MiB --trace trace.json --json > peak.json
@@ -25,16 +27,16 @@ use crate::prelude::*;
   lanefield report counters.json --title \"A port beside ours\" \\
     --output port.html")]
 pub struct Report {
-    /// JSON of commands, and traces
+    /// JSON files of commands, and traces
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
-    /// JSON of the same commands at another time, or on another device, to compare with; once for each file
+    /// JSON of the same commands to compare with: from another time or device; can be repeated
     #[arg(long, value_name = "BEFORE.json")]
     baseline: Vec<PathBuf>,
-    /// The HTML file
+    /// HTML file to write
     #[arg(long, help_heading = "Output", value_name = "REPORT.html")]
     output: PathBuf,
-    /// The title of the page
+    /// Title of the page
     #[arg(long, value_name = "TEXT", default_value = "Lanefield: performance report")]
     title: String,
 }

@@ -7,13 +7,13 @@ use super::numbers::with_error;
 use super::output::bits;
 use crate::prelude::*;
 
-/// How errors are found.
+/// How errors are computed.
 #[derive(Args, Clone, Copy, Debug)]
 pub struct ResamplingArgs {
-    /// Take the mean of N successive configurations as one sample; those left over at the end count in means, not in errors
+    /// Average N successive configurations into one sample: those left over at the end count in means, not in errors
     #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..))]
     pub bin: u32,
-    /// Errors from so many bootstrap samples instead of the jackknife
+    /// Compute errors from N bootstrap samples instead of the jackknife
     #[arg(long, value_name = "N", requires = "seed", value_parser = clap::value_parser!(u32).range(2..=1_000_000))]
     pub bootstrap: Option<u32>,
     /// Seed of the bootstrap

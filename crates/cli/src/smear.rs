@@ -13,9 +13,7 @@ use crate::prelude::*;
 
 /// Smear the links of a configuration.
 ///
-/// The links are the same bits on every device and any number of ranks.
-///
-/// docs/agreement.md lists the conventions of other programs.
+/// The links have the same bits on every device and any number of ranks. docs/agreement.md lists the conventions of other programs.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield config generate weak --lattice 4.4.4.8 --seed 1 --output weak.nersc
@@ -26,13 +24,13 @@ use crate::prelude::*;
   lanefield smear --smear hyp:0.75,0.6,0.3,1 --config weak.nersc \\
       --output hyp.nersc --device cpu")]
 pub struct Smear {
-    /// The kind of smearing: stout:RHO,STEPS, ape:ALPHA,STEPS, spatial-ape:ALPHA,STEPS or hyp:ALPHA1,ALPHA2,ALPHA3,STEPS; the last three project by polar decomposition, or, with
-    /// ,max-re-tr after STEPS, to the largest trace, as MILC, Chroma and Bridge++ do
+    /// Kind of smearing: stout:RHO,STEPS, ape:ALPHA,STEPS, spatial-ape:ALPHA,STEPS or hyp:ALPHA1,ALPHA2,ALPHA3,STEPS. The last three project by polar
+    /// decomposition. With ,max-re-tr after STEPS, they project to the largest trace, as MILC, Chroma and Bridge++ do
     #[arg(long = "smear", aliases = ["kind", "smearing"], value_name = "KIND")]
     kind: Smearing,
     #[command(flatten)]
     input: ConfigArgs,
-    /// The file to write, whose name says the format: .nersc (or no extension), .lime (ILDG), .milc, .npy, .h5
+    /// File to write, in the format of its extension: .nersc (or none), .lime (ILDG), .milc, .npy, .h5
     #[arg(long, help_heading = "Output", value_name = "FILE")]
     output: PathBuf,
     #[command(flatten)]

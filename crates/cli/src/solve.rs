@@ -68,11 +68,12 @@ pub struct Solve {
     input: InputArgs,
     #[command(flatten)]
     hop: HopArgs,
-    /// Number of right-hand sides that cg or block-cg solves together: --source gauss:SEED gives those of SEED, SEED + 1, …
+    /// Number of right-hand sides that cg or block-cg solves together: with --source gauss:SEED, those of SEED, SEED + 1, …
     #[arg(long, help_heading = "Solver", value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     batch: Option<u16>,
-    /// Solve (A + σ) ψ = η for each of these σ at once, with cg. A is what cg solves: by even-odd Mpc†Mpc, and of the source only its odd sites, without
-    /// M†M; or Mpc or M itself where that is positive definite, so that for staggered operators σ is added to the square of the mass
+    /// Solve (A + σ) ψ = η for each of these σ at once, with cg. A is the operator that cg inverts: Mpc†Mpc, on the odd sites of the source, or M†M
+    /// with --unpreconditioned. If Mpc or M is positive definite, A is that operator itself, so that for staggered operators σ is added to the square
+    /// of the mass
     #[arg(
         long,
         help_heading = "Solver",
@@ -83,21 +84,22 @@ pub struct Solve {
         conflicts_with = "batch"
     )]
     shifts: Option<Vec<f64>>,
-    /// The solver
+    /// Solver of the system
     #[arg(long, help_heading = "Solver", value_name = "SOLVER", default_value = "cg", value_parser = of_methods(&Method::ALL))]
     solver: Method,
     #[command(flatten)]
     settings: SolverArgs,
     #[command(flatten)]
     deflation: DeflationArgs,
-    /// Write the solution as a NumPy array. It has the shape of the source, complex64 for f32 and complex128 for f64, and X.npy.json describes it. With --batch, the first axis is that of the right-hand sides, with --shifts that of the shifts
+    /// Write the solution as a NumPy array. It has the shape of the source, complex64 for f32 and complex128 for f64, and X.npy.json describes it.
+    /// With --batch, the first axis is that of the right-hand sides, with --shifts that of the shifts
     #[arg(long, help_heading = "Output", value_name = "X.npy", value_parser = named(npy_name))]
     output: Option<PathBuf>,
     /// Write the history as CSV: iteration, squared residual |r|², and the 16 hex digits of that double; with --batch or --shifts, the number of the
     /// right-hand side or shift comes first. Without --batch, it is also written when the solver does not converge or a signal ends it
     #[arg(long, help_heading = "Output", value_name = "H.csv")]
     history: Option<PathBuf>,
-    /// Compare the memory traffic with the copy bandwidth, which is measured after the solve
+    /// Compare the memory traffic with the copy bandwidth: it is measured after the solve
     #[arg(long, help_heading = "Output")]
     bandwidth: bool,
     /// Print JSON instead of a table

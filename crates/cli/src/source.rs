@@ -21,7 +21,7 @@ use field::{input_of, load, require_in_range};
 
 /// Write a source as an array.
 ///
-/// It has the numbers that apply and solve use for the same --source.
+/// Its numbers are those that apply and solve use for the same --source.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield source gauss:7 --lattice 4.4.4.8 --output eta.npy
@@ -30,21 +30,25 @@ use field::{input_of, load, require_in_range};
   lanefield source point:0,0,0,0,1,2 --lattice 4.4.4.8 --precision f32 \\
       --output point.npy")]
 pub struct MakeSource {
-    /// gauss:SEED, Gaussian random numbers of variance 1 in each real; z4:SEED, each number one of 1, i, -1, -i; z2:SEED, 1 or -1 (with SEED,t on time slice t alone);
-    /// point:x,y,z,t,spin,colour, 1 there and 0 elsewhere (of colour vectors the component instead of the spin); wall:t,spin,colour, 1 on a time
-    /// slice; or momentum:nx,ny,nz,t,spin,colour, exp(ip·x) there with p = 2πn/L
+    /// Source field: gauss:SEED, z4:SEED, z2:SEED, point:…, wall:… or momentum:…
+    ///
+    /// gauss:SEED has Gaussian random numbers of variance 1 in each real; z4:SEED has one of 1, i, -1, -i in each number; z2:SEED has 1 or -1. With
+    /// SEED,t, the numbers are on time slice t alone.
+    ///
+    /// point:x,y,z,t,spin,colour is 1 there and 0 elsewhere; wall:t,spin,colour is 1 on a time slice; momentum:nx,ny,nz,t,spin,colour is exp(ip·x) on
+    /// a time slice with p = 2πn/L. For colour vectors, the component takes the place of the spin
     #[arg(value_name = "KIND:NUMBERS", value_parser = Source::field)]
     source: Source,
     /// Extents of the lattice
     #[arg(long, value_name = "X.Y.Z.T")]
     lattice: Extents,
-    /// Make a five-dimensional field of so many spinors a site
+    /// Write a five-dimensional field of LS spinors per site
     #[arg(long, value_name = "LS", value_parser = clap::value_parser!(u16).range(1..=1024), conflicts_with = "components")]
     ls: Option<u16>,
-    /// Make a field of so many colour vectors a site
+    /// Write a field of N colour vectors per site
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     components: Option<u16>,
-    /// The NumPy array to write, complex64 for f32 and complex128 for f64. Beside it FILE.npy.json says what it is
+    /// NumPy array to write: complex64 for f32 and complex128 for f64. FILE.npy.json, next to it, describes it
     #[arg(long, help_heading = "Output", value_name = "FILE.npy", value_parser = named(npy_name))]
     output: PathBuf,
     /// Precision of the array

@@ -18,7 +18,7 @@ use super::{
     access, bench, build_ahead, capture, devices, doctor, emit, estimate, golden, occupancy, peak, tune, verify,
 };
 
-/// Kernels of one's own: compared, timed, tuned, explained and translated.
+/// Compare, time, tune, explain and translate kernels of your own.
 #[derive(Parser)]
 #[command(version = concat!("(Lanefield ", env!("CARGO_PKG_VERSION"), ")"), propagate_version = true, max_term_width = 120)]
 struct Toolbox {

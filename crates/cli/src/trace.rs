@@ -17,14 +17,15 @@ use crate::prelude::*;
 /// written it.
 const BEGINNING: &[u8] = b"{\"kind\":\"trace\"";
 
-/// What to record of a command.
+/// Recording of a command.
 #[derive(Args, Debug, Default)]
 #[command(next_help_heading = super::help::GENERAL)]
 pub struct TraceArgs {
-    /// Write a Chrome trace for Perfetto (ui.perfetto.dev): kernels, transfers, waits, program builds, memory in use. It is also written when the command fails, unless an output is refused. No bit of any result changes
+    /// Write a Chrome trace for Perfetto (ui.perfetto.dev): kernels, transfers, waits, program builds, memory in use. It is also written when the
+    /// command fails, unless an output is refused. It changes no bit of any result
     #[arg(long, value_name = "FILE", global = true)]
     trace: Option<PathBuf>,
-    /// Print the hotspots at the end: calls, time and share of each kernel, transfer and wait; with --json, on standard error
+    /// Print the hotspots at the end: calls, time and share of each kernel, transfer and wait. With --json, they are printed on standard error
     #[arg(long, global = true)]
     stats: bool,
 }

@@ -21,53 +21,58 @@ use super::progress::with_bar;
 
 /// Find the fastest settings of each kernel on a device.
 ///
-/// They are kept, and used by all later runs there.
+/// The settings are stored, and all later runs on the device use them.
 ///
-/// No tuning parameter changes a bit of any result: each candidate's result is compared with that of the default, and that with the CPU
-/// reference's. Results are kept in a readable file in the directory of the program cache (LANEFIELD_CACHE_DIR), or in the file that
-/// LANEFIELD_TUNING names; with LANEFIELD_TUNING=off, every command does without them. Whatever the budget did not allow is listed; a run with
-/// more time, or for fewer kernels, adds to the file. Ctrl-C keeps what was found until then, with exit code 130. The exit code is 1 if bits differ or a
-/// kernel could not be tuned.
+/// No tuning parameter changes a bit of any result. The result of each candidate is compared with that of the default, and that with the CPU
+/// reference's. Exit code 1 if bits differ or a kernel could not be tuned.
+///
+/// Results are stored in a readable file in the directory of the program cache (LANEFIELD_CACHE_DIR), or in the file that LANEFIELD_TUNING names.
+/// With LANEFIELD_TUNING=off, no command uses them.
+///
+/// Kernels for which the budget was too small are listed. A run with more time, or for fewer kernels, adds to the file. Ctrl-C keeps what was found
+/// so far, with exit code 130.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield tune --kernel hop --lattice 8.8.8.8 --budget 20 --json
   lanefield tune --kernel hop,clover --precision f32
   lanefield tune --budget 600
 
-They take 20 seconds, one minute and ten minutes.")]
+The examples take 20 seconds, one minute and ten minutes.")]
 pub struct Tune {
-    /// Kernels: all, a family or a kernel, as far as they have tuning parameters of their own (that of a dagger takes those of its kernel)
+    /// Kernels to tune: all, a family or a kernel. Kernels without tuning parameters of their own are skipped; a dagger uses those of its kernel
     #[arg(long = "kernel", alias = "kernels", value_name = "KERNEL,…", value_delimiter = ',', default_value = "all")]
     kernels: Vec<String>,
     /// Precisions of fields
     #[arg(long, value_name = "PRECISION,…", value_delimiter = ',', value_parser = of_storage(), default_value = "f32,f64,half")]
     precision: Vec<Precision>,
-    /// Gauge compression: numbers stored per link, 18, 12 or 8
+    /// Gauge compression: 18, 12 or 8 reals stored per link
     #[arg(long = "reconstruct", alias = "links", value_name = "NUMBERS,…", value_delimiter = ',', default_values_t = LinkFormat::ALL)]
     links: Vec<LinkFormat>,
-    /// Extents X.Y.Z.T [default: 32.32.32.64, for several right-hand sides 16.16.32.32; on CPUs 8.8.8.16 and 8.8.8.8]
+    /// Extents of the lattice [default: 32.32.32.64, for several right-hand sides 16.16.32.32; on CPUs 8.8.8.16 and 8.8.8.8]
     #[arg(long, value_name = "X.Y.Z.T")]
     lattice: Option<Extents>,
-    /// Bytes of an access to try, beside the default of the device: word, 8 or 16
+    /// Access widths in bytes to try: word, 8 or 16, in addition to the device's default
     #[arg(long, value_name = "WIDTH,…", value_delimiter = ',', default_values_t = AccessWidth::ALL)]
     access: Vec<AccessWidth>,
-    /// Orders of sites in memory to try, beside the default of the device: lexicographic, or numbers of subdomains X.Y.Z.T; each in the default
-    /// access width
+    /// Orders of sites in memory to try: lexicographic, or numbers of subdomains X.Y.Z.T, in addition to the device's default. Each is tried with the
+    /// default access width
     #[arg(long, value_name = "ORDER,…", value_delimiter = ',', default_value = "lexicographic,4.4.4.1")]
     site_order: Vec<SiteOrder>,
-    /// Seconds that it may take, divided among the kernels
+    /// Time budget in seconds, divided among the kernels
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     budget: u32,
     /// Print JSON, with every candidate, instead of a table
     #[arg(long, help_heading = "Output")]
     json: bool,
-    /// The OpenCL device: auto (the first GPU, else any OpenCL device), a number from `lanefield devices`, or part of a name [env: LANEFIELD_DEVICE]
+    /// OpenCL device to tune: auto (the first GPU, else any OpenCL device), a number from `lanefield devices`, or part of a device's name [env:
+    /// LANEFIELD_DEVICE]
     #[arg(long, value_name = "DEVICE", default_value = crate::args::default_device())]
     device: DeviceChoice,
-    /// CPU threads of the reference [default: RAYON_NUM_THREADS, else all cores]
+    /// Number of CPU threads of the reference [default: RAYON_NUM_THREADS, else all cores]
     #[arg(long, value_name = "N")]
     threads: Option<Threads>,
-    /// Lane width in bytes: 8, 16, 32, 64, 128, 256; a lane layout, as 2.1.4.1; or auto (the largest up to 64, on GPUs up to 128, that fits the lattice)
+    /// Lane width in bytes, or lane layout: 8, 16, 32, 64, 128 or 256; a layout such as 2.1.4.1; or auto, the largest width that fits the lattice.
+    /// With auto, the width is at most 64, on GPUs at most 128
     #[arg(long, value_name = "LANES", default_value_t)]
     lanes: LaneChoice,
     #[command(flatten)]
@@ -116,8 +121,8 @@ impl Tune {
         Ok(if same_bits { Outcome::Done } else { Outcome::CheckFailed })
     }
 
-    /// Times maps in every way to launch them, which change no bit, and says what their authors would write. Nothing is kept: a map's way stands in its
-    /// attribute.
+    /// Times maps in every way to launch them, which change no bit, and says what their authors would write. Nothing is kept: a map's way stands in
+    /// its attribute.
     fn maps(&self, maps: &[Map], place: &PlaceArgs) -> anyhow::Result<Outcome> {
         const SAMPLES: u32 = 20;
         let (backend, cpu) = (place.open(Precision::F32, Tuning::OPEN)?, place.open_cpu()?);

@@ -11,8 +11,8 @@ use crate::prelude::*;
 
 #[derive(Args)]
 pub struct TwistArgs {
-    /// Twisted mass: the twist angle ω in degrees, tan ω = μ / (m − m_cr), or maximal (±90, with the sign of μ). Propagators are rotated by it to the
-    /// physical basis, in which hadrons have their names; 0 leaves the twisted basis [default: maximal]
+    /// Twist angle ω of twisted mass in degrees, or maximal: tan ω = μ / (m − m_cr), and maximal is ±90, with the sign of μ. Propagators are rotated
+    /// by it to the physical basis, in which hadrons have their names; 0 leaves the twisted basis [default: maximal]
     #[arg(long, value_name = "maximal|DEGREES", allow_negative_numbers = true)]
     twist_angle: Option<Given>,
 }

@@ -33,7 +33,8 @@ use super::ranks::are_several;
 use super::terminal::of_this_program;
 use super::worker_processes::{self, Workers, cores, in_processes, usual_jobs};
 
-/// A worker is replaced after so many units, on average: a process keeps the programs that it built, on PoCL 190 MiB more after 75 units of `--full`.
+/// A worker is replaced after this number of units, on average: a process keeps the programs that it built, on PoCL 190 MiB more after 75 units of
+/// `--full`.
 const UNITS_OF_A_WORKER: usize = 50;
 /// The argument by which a worker knows that it is one.
 const WORKER: &str = "--worker";
@@ -43,14 +44,15 @@ const USUAL_DECOMPOSITIONS: u32 = 100;
 ///
 /// Each kernel runs on random awkward lattices; whole solves follow.
 ///
-/// Each random case draws its own lattice, cut into virtual nodes, boundary phases, links, fields (ordinary numbers, of wide range, subnormal, with
-/// infinities and NaNs) and scalars. It covers full, even and odd sites, and 18, 12 and 8 reals per link. Lane widths and work-group sizes vary
-/// from case to case, unless they are given here. --smoke takes every kernel once, in its default build; --full takes all lane widths, large
-/// lattices, and some 10⁹ components. Without OpenCL, the CPU reference is compared with the plain implementation instead, which
-/// --require-device makes an error.
+/// Each random case draws its own lattice, lane layout, boundary phases, links, fields and scalars. Fields have ordinary numbers, wide ranges,
+/// subnormal numbers, infinities and NaNs. Cases cover full, even and odd sites, and gauge compression 18, 12 and 8. Lane widths and work-group sizes
+/// vary from case to case, unless they are given.
 ///
-/// Most of a first run is the device's compiler. Worker processes of this program compile and compare side by side, and a later run takes the programs
-/// from the cache. Ctrl-C ends a run with the table so far, and exit code 130.
+/// --smoke runs every kernel once, in its default build. --full covers all lane widths, large lattices, and some 10⁹ components. Without OpenCL, the
+/// CPU reference is compared with the scalar reference (the plain implementation) instead; with --require-device, that is an error.
+///
+/// Most of a first run is the device's compiler. Worker processes compile and compare in parallel, and later runs take the programs from the cache.
+/// Ctrl-C ends a run with the table so far, and exit code 130.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield verify --list
@@ -59,24 +61,24 @@ const USUAL_DECOMPOSITIONS: u32 = 100;
   lanefield verify --decompositions 20 --device cpu
   lanefield verify --case 0 --device cpu --json")]
 pub struct Verify {
-    /// The device to test: auto (the first GPU, else any OpenCL device), a number from `lanefield devices`, or part of a name; cpu compares
-    /// the CPU reference with the plain implementation [env: LANEFIELD_DEVICE]
+    /// Device to test: auto (the first GPU, else any OpenCL device), a number from `lanefield devices`, or part of a device's name. cpu compares the
+    /// CPU reference with the scalar reference [env: LANEFIELD_DEVICE]
     #[arg(long, value_name = "DEVICE", default_value = crate::args::default_device())]
     device: DeviceChoice,
-    /// List the rows of the table, every kernel and every solve, and run nothing
+    /// List the rows of the table, and run nothing: every kernel and every solve
     #[arg(long)]
     list: bool,
-    /// Fail if no OpenCL device is found, instead of testing the CPU reference
+    /// Fail if no OpenCL device is found: without it, the CPU reference is tested instead
     #[arg(long)]
     require_device: bool,
-    /// Random cases per precision, on each of which every kernel runs [default: 6; with --smoke 1, with --full 48]
+    /// Number of random cases per precision: every kernel runs on each [default: 6; with --smoke 1, with --full 48]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
     cases: Option<u32>,
-    /// Random cases of sums over sites, each with six operations on random objects in a random form [default: 120; with --smoke 16, with
+    /// Number of random cases of sums over sites: each has six operations on random objects in a random form [default: 120; with --smoke 16, with
     /// --full 2400]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=100_000_000))]
     sums: Option<u32>,
-    /// Compare only these kernels, and no sums or solves: a family or a kernel [default: all]
+    /// Compare only these kernels, without sums and solves: a family or a kernel [default: all]
     #[arg(
         long = "kernel",
         alias = "kernels",
@@ -85,17 +87,17 @@ pub struct Verify {
         conflicts_with = "decompositions"
     )]
     kernels: Vec<String>,
-    /// Key of all random choices and data
+    /// Seed of all random choices and data
     #[arg(long, value_name = "SEED", default_value_t = 1)]
     seed: u64,
-    /// Every kernel once, in its default build, and the usual solve
+    /// Run every kernel once, in its default build, and the usual solve
     #[arg(long, conflicts_with = "full")]
     smoke: bool,
-    /// All lane widths, work-group sizes and builds, large lattices, and many more cases: more than an hour where
-    /// programs are still to be built
+    /// Run many more cases, with all lane widths and builds: also all work-group sizes, and large lattices. It takes more than an hour if programs
+    /// must be built
     #[arg(long)]
     full: bool,
-    /// Worker processes; 1 runs all in this one, as --case, --trace and --stats do [default: as many as cores, at most 8]
+    /// Number of worker processes: 1 runs everything in this process, as --case, --trace and --stats do [default: the number of cores, at most 8]
     #[arg(long, value_name = "N")]
     jobs: Option<std::num::NonZero<usize>>,
     /// Answer units on standard input
@@ -106,26 +108,26 @@ pub struct Verify {
     config: Option<PathBuf>,
     #[command(flatten)]
     read: ReadArgs,
-    /// Repeat only the case of this number
+    /// Repeat only the case with this number
     #[arg(long, value_name = "NUMBER")]
     case: Option<u64>,
-    /// Instead solve on N random decompositions of lattices, every operator by every method, and compare each with one rank. The ranks are those
-    /// that mpirun started, else threads [default: 100 under mpirun]
+    /// Solve on N random decompositions of lattices instead: every operator by every method, each compared with one rank. The ranks are those that
+    /// mpirun started, else threads [default: 100 under mpirun]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     decompositions: Option<u32>,
     /// Print the report as JSON
     #[arg(long, help_heading = "Output")]
     json: bool,
-    /// CPU threads [default: RAYON_NUM_THREADS, else all cores]
+    /// Number of CPU threads [default: RAYON_NUM_THREADS, else all cores]
     #[arg(long, value_name = "N")]
     threads: Option<Threads>,
-    /// Outer sites per work-group [default: 8 and others in turn]
+    /// Outer sites per work-group [default: 8 and others alternately]
     #[arg(long, value_name = "N")]
     accelerator_threads: Option<AcceleratorThreads>,
-    /// One lane width in bytes: 8, 16, 32, 64, 128 or 256; auto covers all of them
+    /// Single lane width in bytes: 8, 16, 32, 64, 128 or 256; auto covers all of them
     #[arg(long, value_name = "BYTES|auto", default_value_t)]
     lanes: LaneChoice,
-    /// One leg order [default: the default one, and a few others]
+    /// Single leg order [default: the default one, and a few others]
     #[arg(long, value_name = "ORDER", allow_hyphen_values = true)]
     legs: Option<LegOrder>,
 }

@@ -119,7 +119,7 @@ pub fn by_name(
 /// tolerance: stop when |r| ≤ tolerance · |b|; by default 1e-10 in f64 and 1e-6 in f32.
 /// max_iterations: 10000 by default.
 /// precision: "f64" or "f32". By default f64 for the mixed solvers, else the precision of the source.
-/// even_odd: solve the even-odd Schur complement, not M on all sites.
+/// even_odd: solve the even-odd Schur complement. If False, solve M on all sites.
 /// progress: a function that is called with the iteration and |r| / |b|, before the solve continues. An exception that it raises ends
 ///     the solve.
 /// every: call `progress` after each `every` iterations.

@@ -20,12 +20,12 @@ use crate::tuning::TuningArgs;
 /// With this number of sites or more, launches are long and do not overlap.
 const MANY_SITES: usize = 1_000_000;
 
-/// Where kernels are timed, and how, and what is printed.
+/// Device, timing and output of measurements of kernels.
 #[derive(Args)]
 pub struct TimingArgs {
     #[command(flatten)]
     place: PlaceArgs,
-    /// Timed launches of each kernel
+    /// Number of timed launches of each kernel
     #[arg(long, help_heading = "Timing", value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub samples: u32,
     /// Print JSON instead of a table
@@ -114,10 +114,10 @@ pub fn extents_or_usual(extents: Option<Extents>, backend: &impl Timed) -> Resul
 /// How a study lays out the fields of a stencil kernel.
 #[derive(Args, Clone, Copy)]
 pub struct LayoutArgs {
-    /// Gauge compression: numbers stored per link, 18, 12 or 8
+    /// Gauge compression: 18, 12 or 8 reals stored per link
     #[arg(long = "reconstruct", alias = "links", value_name = "NUMBERS", default_value_t)]
     pub links: LinkFormat,
-    /// Lane width in bytes: 8, 16, 32, 64, 128, 256; a cut of the lattice into lanes; or auto
+    /// Lane width in bytes, or lane layout: 8, 16, 32, 64, 128 or 256; a layout such as 2.1.4.1; or auto
     #[arg(long, value_name = "BYTES|X.Y.Z.T|auto", default_value_t)]
     pub lanes: LaneChoice,
 }

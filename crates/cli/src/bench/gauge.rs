@@ -16,22 +16,25 @@ use crate::prelude::*;
 use crate::progress::progress_bar;
 use crate::ranks;
 
-/// Sweeps of the heat bath, steps of the gradient flow, smearing, and observables on a gauge field, beside a copy of its links.
+/// Time gauge updates, gradient flow, smearing and observables.
 ///
-/// Times are wall times to the end of the work, of the slowest rank where there are several. "Copies" is how often the links of all sites could be read and
-/// written meanwhile, by the copy bandwidth of memory, of all ranks together: what the work costs on any machine that memory binds.
+/// Times sweeps of the heat bath, steps of the gradient flow, smearing, and observables. A copy of the links is timed in the same run.
+///
+/// Times are wall times until the work is done; with several ranks, those of the slowest rank. "Copies" is the number of times that all links could
+/// be read and written in the same time, at the copy bandwidth of all ranks together. It is the cost of the work on any machine that is limited by
+/// memory bandwidth.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield bench gauge --lattice 4.4.4.8 --samples 3
   lanefield bench gauge --lattice 4.4.4.8 --samples 3 --only flow --json")]
 pub struct Gauge {
-    /// The lattice, of extents that four divides
+    /// Extents of the lattice, multiples of 4
     #[arg(long, value_name = "X.Y.Z.T", default_value = "16.16.16.32")]
     lattice: Extents,
-    /// Only what has this in its name
+    /// Measure only what has TEXT in its name
     #[arg(long, value_name = "TEXT")]
     only: Option<String>,
-    /// Timed runs of each
+    /// Number of timed runs of each measurement
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     samples: u32,
     #[command(flatten)]

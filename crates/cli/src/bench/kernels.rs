@@ -13,18 +13,18 @@ use crate::tuning::TuningArgs;
 
 #[derive(Args)]
 pub struct Kernels {
-    /// Kernels: all, a family or a kernel [default: all]
+    /// Kernels to time: all, a family or a kernel [default: all]
     #[arg(long = "kernel", alias = "kernels", value_name = "KERNEL,…", value_delimiter = ',')]
     kernels: Vec<String>,
     #[arg(hide = true, value_name = "KERNEL", conflicts_with = "kernels")]
     positional: Vec<String>,
-    /// Extents X.Y.Z.T [default: 16.16.16.32; 8.8.8.8 on CPUs]
+    /// Extents of the lattice [default: 16.16.16.32; 8.8.8.8 on CPUs]
     #[arg(long, value_name = "X.Y.Z.T")]
     lattice: Option<Extents>,
     /// Precisions of fields
     #[arg(long, value_name = "PRECISION,…", value_delimiter = ',', value_parser = of_storage(), default_value = "f32,f64,half")]
     precision: Vec<Precision>,
-    /// Gauge compression: numbers stored per link, 18, 12 or 8
+    /// Gauge compression: 18, 12 or 8 reals stored per link
     #[arg(
         long = "reconstruct",
         alias = "links",
@@ -33,8 +33,8 @@ pub struct Kernels {
         default_value = "18,12,8"
     )]
     links: Vec<LinkFormat>,
-    /// Right-hand sides: spinors or colour vectors per site, and 16 times as many for kernels along the fifth dimension. Kernels that do not
-    /// take this number are left out [default: what is usual for the kernel]
+    /// Number of right-hand sides: spinors or colour vectors per site, or 16 times that number for kernels along the fifth dimension. Kernels without
+    /// this number are left out [default: the usual number of the kernel]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     rhs: Option<u16>,
     /// Lane widths in bytes: 8, 16, 32, 64, 128, 256, or auto

@@ -16,17 +16,18 @@ use crate::tuning::TuningArgs;
 /// A note for users of a faster order.
 const PART_OF_THE_OPERATOR: &str = "The order of the legs is part of the operator: another order changes bits of every result. Choose one by --legs, once and for all.";
 
-/// The hop onto even sites with its legs in several orders: which is the fastest here.
+/// Time the hop with its legs in several orders.
 ///
-/// The order of the legs is part of the operator: another order changes bits of every result. No command changes it on its own.
+/// Times the hop onto even sites, and shows which order is the fastest on this device. The order of the legs is part of the operator: another order
+/// changes bits of every result. No command changes it by itself.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield bench orders --lattice 4.4.4.8 --samples 5")]
 pub struct Orders {
-    /// Extents X.Y.Z.T [default: 16.16.16.32; 8.8.8.8 on CPUs]
+    /// Extents of the lattice [default: 16.16.16.32; 8.8.8.8 on CPUs]
     #[arg(long, value_name = "X.Y.Z.T")]
     lattice: Option<Extents>,
-    /// A further order to time; may be given several times
+    /// Additional leg order to time; can be repeated
     #[arg(long, value_name = "ORDER", allow_hyphen_values = true)]
     legs: Vec<LegOrder>,
     /// Precision of fields

@@ -19,21 +19,26 @@ use crate::output::{bytes, facts, fitted, joined, number, table, table_of};
 use crate::ranks::{self, RanksArgs};
 use crate::source::field::gaussian;
 
-/// Kernels and iterations of a solver on ranks, beside the same on one rank, and the links between ranks. To be started with mpirun or the like.
+/// Time kernels, a solver and communication on several ranks.
 ///
-/// "SingleRank" is one rank on a lattice of the extents of its part, which needs nothing of others: its time over that on ranks is the weak scaling. "Whole" is
-/// rank 0 on the whole lattice: its time over that on ranks is the strong scaling, of which the number of ranks is the best. Times are wall times per launch
-/// of several in a row, of the slowest rank, until the device is done. A number that cannot be is left out, with the reason. What packing and unpacking take, --stats shows.
+/// Start it with mpirun or a similar launcher. It times kernels and iterations of a solver on all ranks and on one rank, and measures the connections
+/// between ranks.
+///
+/// "SingleRank" is one rank on a lattice of the extents of its local volume, which needs no communication. Its time divided by that on ranks is the
+/// weak scaling. "Whole" is rank 0 on the whole lattice. Its time divided by that on ranks is the strong scaling, at best the number of ranks.
+///
+/// Times are wall times per launch of several in a row, of the slowest rank, until the device is done. A number that cannot be measured is left out,
+/// with the reason. --stats shows the time that packing and unpacking take.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield bench ranks --lattice 4.4.4.8 --samples 3 --iterations 10
   lanefield bench ranks --lattice 4.4.4.8 --kernel hop --precision f32 \\
       --iterations 0 --samples 3 --json")]
 pub struct Ranks {
-    /// The whole lattice [default: along t as many lattices as ranks, of 32.32.32.64, or 8.8.8.16 on CPUs]
+    /// Extents of the whole lattice [default: in t as many lattices as ranks, of 32.32.32.64, or 8.8.8.16 on CPUs]
     #[arg(long, value_name = "X.Y.Z.T")]
     lattice: Option<Extents>,
-    /// Kernels: all, a family or a kernel
+    /// Kernels to time: all, a family or a kernel
     #[arg(
         long = "kernel",
         alias = "kernels",
@@ -45,10 +50,10 @@ pub struct Ranks {
     /// Precisions of fields
     #[arg(long, value_name = "PRECISION,…", value_delimiter = ',', value_parser = of_storage(), default_value = "f32,f64")]
     precision: Vec<Precision>,
-    /// Iterations of conjugate gradients with the clover operator, even-odd; 0 for none
+    /// Iterations of the solver: conjugate gradients with the even-odd clover operator; 0 for none
     #[arg(long, value_name = "N", default_value_t = 100)]
     iterations: usize,
-    /// Leave out the whole lattice on rank 0
+    /// Skip the whole lattice on rank 0
     #[arg(long)]
     no_whole: bool,
     #[command(flatten)]

@@ -12,21 +12,25 @@ use crate::output::{Layout, bytes, facts, fitted, number, table_of};
 use crate::prelude::*;
 use crate::progress::with_bar;
 
-/// Sums of the words of a large object: staged, fused and serial words as trees, and exact, in every launch shape.
+/// Time the sums of the words of a large site object.
 ///
-/// Each row is one form in one shape of work-groups. GB/s count the field once, however often a form reads it. They are compared with the read
-/// bandwidth of memory ("in cache": the fields are too small for that), and with the time in which a kernel that only reads gets through as many bytes.
-/// Times are device times where there are device events. The last line says whether sums that must have the same bits have them; the exit code is 1 if not.
+/// Times the staged, fused and serial forms of tree sums, and exact sums, in every launch shape.
+///
+/// Each row is one form in one shape of work-groups. GB/s count the field once, even if a form reads it several times. They are compared with the
+/// read bandwidth of memory, unless the fields fit a cache ("in cache"). They are also compared with a kernel that only reads the same number of
+/// bytes. Times are device times if the device reports them.
+///
+/// The last line says whether the sums that must have the same bits have them; exit code 1 if not.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield bench reduce --lattice 4.4.4.8 --object spinor --samples 3
   lanefield bench reduce --lattice 4.4.4.4 --precision f32 --device cpu --json")]
 pub struct Reduce {
-    /// Extents X.Y.Z.T [default: 32.32.32.32, halved until the field and what is staged of it take at most a third of the device's
-    /// memory; 8.8.8.8 on CPUs]
+    /// Extents of the lattice [default: 32.32.32.32, halved until the field and its staged words take at most a third of the device's memory; 8.8.8.8
+    /// on CPUs]
     #[arg(long, value_name = "X.Y.Z.T")]
     lattice: Option<Extents>,
-    /// What the field has at each site
+    /// Object at each site of the field
     #[arg(long, value_name = "OBJECT", default_value = "propagator", value_parser = one_of(OBJECTS))]
     object: Words,
     /// Precision of the field; sums are f64
@@ -35,10 +39,10 @@ pub struct Reduce {
     /// Words per bundle of the staged and fused forms
     #[arg(long, value_name = "R", default_value_t = 12, value_parser = clap::value_parser!(u16).range(1..=1024))]
     bundle: u16,
-    /// How the sums of work-groups are combined: second-kernel or retirement-count [default: second-kernel]
+    /// Method of combining the sums of work-groups: second-kernel or retirement-count [default: second-kernel]
     #[arg(long, value_name = "WAY")]
     finish: Option<Finish>,
-    /// Timed runs of each row
+    /// Number of timed runs of each row
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     samples: u32,
     /// Print JSON instead of a table
@@ -116,8 +120,8 @@ impl Reduce {
     }
 }
 
-/// 32⁴, halved in t, z, y, x in turn until the field fits the largest buffer, and the field with a bundle of it, of `a_site` bytes a site,
-/// fits a third of the memory. `memory` is the bytes of both. CPUs are timed on a small lattice.
+/// 32⁴, halved in t, z, y, x in turn until two conditions hold. The field fits the largest buffer, and the field with its bundle fits a third of the
+/// memory. The bytes per site of both are `a_site`; those of the memory and of the largest buffer are `memory`. CPUs are timed on a small lattice.
 fn usual_extents(memory: Option<[u64; 2]>, a_site: [u64; 2]) -> Result<Extents, LayoutError> {
     let Some([all, buffer]) = memory else { return Extents::new([8; 4]) };
     let fits = |extents: &[usize; 4]| {

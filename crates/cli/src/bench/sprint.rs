@@ -15,19 +15,23 @@ use super::table::{Report, or_others};
 use crate::args::of_storage;
 use crate::prelude::*;
 
-/// The clover kernels (eo_clover, oe_clover and their daggers) through the changes of a study on AMD's GPUs, with axpy and norm2 beside them.
+/// Time the clover kernels at each stage of an optimisation study.
 ///
-/// The stages: the hop accumulated in local memory, then in registers; its legs reordered, which changes bits; launch bounds: kernels built for
-/// one work-group size, and, where the device's compiler takes a limit (NVIDIA's), at most 128 registers; neighbours' spinors in local memory, in
-/// work-groups of 512 work-items, or as many as local memory allows; neighbouring sites in neighbouring work-items; relaxed arithmetic, whose bits
-/// are not the reference's, to measure what the bits cost; accesses past the caches; sites visited in blocks, and sites stored in subdomains, by
-/// their numbers in x, y and z; and Lanefield's defaults. axpy and norm2 are timed in each order of sites. The CPU reference has only the orders of
-/// the legs.
+/// The study was made on AMD's GPUs. The kernels are eo_clover, oe_clover and their daggers; axpy and norm2 are timed in the same run, in each order
+/// of sites.
+///
+/// The hop is first accumulated in local memory, then in registers. Then its legs are reordered, which changes bits. With launch bounds, kernels are
+/// built for one work-group size and, if the device's compiler accepts a limit (NVIDIA's), for at most 128 registers. Neighbours' spinors are stored
+/// in local memory, in work-groups of 512 work-items, or as many as local memory allows. Then neighbouring work-items compute neighbouring sites.
+/// Relaxed arithmetic, whose bits are not the reference's, shows what the bits cost. Then accesses bypass the caches. Sites are visited in blocks,
+/// and stored in subdomains, which are given by their numbers in x, y and z. The last stage is Lanefield's defaults.
+///
+/// On the CPU reference, only the orders of the legs are timed.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield bench sprint --lattice 4.4.4.8 --samples 3")]
 pub struct Sprint {
-    /// Lattices X.Y.Z.T [default: 16.16.16.32,32.32.32.64,48.48.48.64; the first on CPUs]
+    /// Extents of the lattices [default: 16.16.16.32,32.32.32.64,48.48.48.64; the first on CPUs]
     #[arg(long, value_name = "X.Y.Z.T,…", value_delimiter = ',')]
     lattice: Vec<Extents>,
     /// Precision of fields

@@ -14,21 +14,23 @@ use super::table::{Report, or_others};
 use crate::args::{of_storage, supported};
 use crate::output::table;
 
-/// GFlop/s of kernels over the accelerator threads, the outer sites per work-group.
+/// Time kernels for several work-group sizes.
 ///
-/// A work-group has this number times the number of lanes work-items. Too few leave a wavefront partly empty; too many take registers from
-/// kernels that need them. A number that the device does not take has a dash, and the reason is below the table. No bit of any result depends on
-/// it.
+/// Shows GFlop/s for several accelerator threads, the number of outer sites per work-group.
+///
+/// The size of a work-group is this number times the number of lanes. If it is too small, a wavefront is partly empty; if it is too large, kernels
+/// may lack registers. If the device does not accept a number, the table has a dash, and the reason is below it. No bit of any result depends on the
+/// number.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield bench threads
   lanefield bench threads --lattice 4.4.4.8 --accelerator-threads 8,16 \\
       --samples 3 --json")]
 pub struct Threads {
-    /// Extents X.Y.Z.T [default: 16.16.16.32; 8.8.8.8 on CPUs]
+    /// Extents of the lattice [default: 16.16.16.32; 8.8.8.8 on CPUs]
     #[arg(long, value_name = "X.Y.Z.T")]
     lattice: Option<Extents>,
-    /// Kernels: all, a family or a kernel
+    /// Kernels to time: all, a family or a kernel
     #[arg(
         long = "kernel",
         alias = "kernels",

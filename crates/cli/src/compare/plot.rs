@@ -60,7 +60,7 @@ impl Squares {
         Self { extents, top: TOP, each_z, columns, rows, cell: fit(columns) }
     }
 
-    /// Below so many lines of a title.
+    /// The same picture below a title of this number of lines.
     fn below(self, lines: usize) -> Self {
         Self { top: TOP + LINE * lines as i32, ..self }
     }

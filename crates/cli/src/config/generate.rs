@@ -7,7 +7,9 @@ use crate::files::require_outputs;
 use crate::prelude::*;
 use crate::ranks::RanksArgs;
 
-/// Make a configuration, or an ensemble, from a seed; the same links on every machine.
+/// Create a configuration or an ensemble from a seed.
+///
+/// The links are the same on every machine.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield config generate hot --lattice 4.4.4.8 --seed 1 --output hot.nersc
@@ -37,7 +39,7 @@ impl Generate {
     }
 }
 
-/// Make a configuration whose every link is 1: the free field.
+/// Create a configuration of unit links, the free field.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield config generate unit --lattice 4.4.4.4 --output unit.nersc")]
@@ -46,7 +48,7 @@ struct Unit {
     target: Target,
 }
 
-/// Make a configuration of random links, uniform in SU(3).
+/// Create a configuration of random links, uniform in SU(3).
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield config generate hot --lattice 4.4.4.8 --seed 1 --output hot.nersc")]
@@ -58,7 +60,7 @@ struct Hot {
     target: Target,
 }
 
-/// Make a configuration of links near 1.
+/// Create a configuration of links near 1.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield config generate weak --lattice 8.8.8.8 --seed 2 --spread 0.1 \\
@@ -92,13 +94,13 @@ impl Weak {
     }
 }
 
-/// Where a configuration goes that is made.
+/// Lattice and file of a configuration that is created.
 #[derive(Args)]
 struct Target {
     /// Extents of the lattice
     #[arg(long, value_name = "X.Y.Z.T")]
     lattice: Extents,
-    /// The file to write, whose name says the format: .nersc (or no extension), .lime (ILDG), .milc, .npy, .h5
+    /// File to write, in the format of its extension: .nersc (or none), .lime (ILDG), .milc, .npy, .h5
     #[arg(long, help_heading = "Output", value_name = "FILE")]
     output: PathBuf,
     #[command(flatten)]

@@ -14,11 +14,15 @@ use crate::output::{facts, joined};
 use crate::prelude::*;
 use crate::progress::progress_bar;
 
-/// Make an ensemble of quenched configurations: heat bath and overrelaxation. The same bits on every device and any number of ranks.
+/// Generate quenched configurations by heat bath and overrelaxation.
 ///
-/// DIR gets a configuration after each --every sweeps that follow those of --thermalise, named by its sweep: with --thermalise 100 --every 30 the first is
-/// 000130.nersc. It also gets the plaquette after each sweep (history.csv). A run that was ended continues with --resume, to the bits of one that never was;
-/// with a larger --sweeps it gets longer. One process at a time writes to DIR, and each configuration names its ensemble.
+/// The links have the same bits on every device and any number of ranks.
+///
+/// After --thermalise sweeps, a configuration is written to DIR every --every sweeps, and named by its sweep. With --thermalise 100 --every 30, the
+/// first is 000130.nersc. The plaquette after each sweep is in history.csv.
+///
+/// --resume continues an interrupted run, to the bits of a run without interruption; a larger --sweeps extends it. Only one process at a time writes
+/// to DIR, and each configuration names its ensemble.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield config generate heatbath --beta 5.7 --lattice 4.4.4.8 --seed 1 \\
@@ -28,40 +32,41 @@ use crate::progress::progress_bar;
   lanefield config generate heatbath --action symanzik --beta 4.5 --seed 1 \\
       --lattice 4.4.4.8 --sweeps 4 --every 2 --output improved")]
 pub struct Heatbath {
-    /// The action: wilson, or with rectangles symanzik (c1 = -1/12) or iwasaki (c1 = -0.331), in f64, on extents that are multiples of 4
+    /// Gauge action: wilson; or with rectangles, symanzik (c1 = -1/12) or iwasaki (c1 = -0.331). Actions with rectangles require f64, and extents
+    /// that are multiples of 4
     #[arg(long, value_name = "ACTION", default_value_t)]
     action: Action,
-    /// β of the action, β Σ (c0 plaquettes + c1 rectangles) with c0 = 1 − 8 c1
+    /// Coupling β of the action: β Σ (c0 plaquettes + c1 rectangles) with c0 = 1 − 8 c1
     #[arg(long, value_name = "BETA", value_parser = beta)]
     beta: f64,
     /// Extents of the lattice, all even
     #[arg(long, value_name = "X.Y.Z.T")]
     lattice: Extents,
-    /// Sweeps of the heat bath in all, those before the run was resumed included
+    /// Total number of heat bath sweeps, including those before --resume
     #[arg(long, value_name = "N")]
     sweeps: u64,
-    /// Overrelaxation sweeps after each one of the heat bath
+    /// Number of overrelaxation sweeps after each heat bath sweep
     #[arg(long, value_name = "N", default_value = "4")]
     overrelax: usize,
     /// Seed of the random numbers
     #[arg(long, value_name = "N", value_parser = crate::args::seed)]
     seed: u64,
-    /// Sweeps after which configurations are counted: the first is kept --every sweeps later
+    /// Number of thermalisation sweeps: the first configuration is written --every sweeps later
     #[arg(long, value_name = "N", default_value = "0")]
     thermalise: u64,
-    /// Sweeps from one configuration to the next
+    /// Number of sweeps between configurations
     #[arg(long, value_name = "N", default_value = "10", value_parser = clap::value_parser!(u64).range(1..))]
     every: u64,
-    /// What to begin with
+    /// Starting configuration
     #[arg(long, value_enum, default_value_t = Start::Hot)]
     start: Start,
-    /// In which one computes; configurations are stored in f64
+    /// Working precision: configurations are stored in f64
     #[arg(long, value_name = "PRECISION", default_value = "f64", value_parser = crate::args::of_arithmetic())]
     precision: Precision,
-    /// The directory, empty or not there yet
+    /// Directory to write, which must be empty or not exist
     #[arg(long, help_heading = "Output", value_name = "DIR")]
     output: PathBuf,
-    /// Go on with the ensemble in the directory, or begin it if there is none
+    /// Resume the ensemble in the directory, or start one if there is none
     #[arg(long)]
     resume: bool,
     #[command(flatten)]
@@ -73,7 +78,7 @@ fn beta(text: &str) -> Result<f64, String> {
     value.ok_or_else(|| format!("invalid β '{text}': expected a finite number from 0 on"))
 }
 
-/// What an ensemble begins with.
+/// Starting configuration of an ensemble.
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Start {
     /// Every link is 1

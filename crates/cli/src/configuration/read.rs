@@ -18,13 +18,13 @@ pub const PROJECT: &str = "--project brings links to SU(3)";
 /// How a configuration is read.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub struct ReadArgs {
-    /// Extents of the lattice, for files that do not say them: LIME files with nothing but links
+    /// Extents of the lattice: for LIME files that contain nothing but links
     #[arg(long, help_heading = "Reading configurations", value_name = "X.Y.Z.T")]
     lattice: Option<Extents>,
-    /// Project the links to SU(3), however far from it they are
+    /// Project the links to SU(3), even if they are far from it
     #[arg(long, help_heading = "Reading configurations")]
     project: bool,
-    /// The same by polar (decomposition), or by max-re-tr: to the matrix U of SU(3) with the largest Re tr U V† [default: polar]
+    /// Method of projection to SU(3): polar (decomposition), or max-re-tr, the matrix U with the largest Re tr U V† for a link V [default: polar]
     #[arg(long, help_heading = "Reading configurations", value_name = "PROJECTION")]
     projection: Option<Projection>,
 }
@@ -104,7 +104,7 @@ impl ReadArgs {
 /// The configuration that a command reads.
 #[derive(Args, Clone, Debug)]
 pub struct ConfigArgs {
-    /// The gauge configuration, a file of any format: a NERSC, ILDG, SciDAC, MILC, openQCD, DD-αAMG or HiRep file, or a NumPy or HDF5 array (T, Z, Y, X, 4, 3, 3)
+    /// Gauge configuration: a NERSC, ILDG, SciDAC, MILC, openQCD, DD-αAMG or HiRep file, or a NumPy or HDF5 array (T, Z, Y, X, 4, 3, 3)
     #[arg(long, value_name = "FILE")]
     pub config: PathBuf,
     #[command(flatten)]
@@ -121,7 +121,8 @@ impl ConfigArgs {
 /// The configurations of an ensemble that a command reads.
 #[derive(Args, Clone, Debug)]
 pub struct EnsembleArgs {
-    /// The gauge configurations, files or the directory of an ensemble: NERSC, ILDG, SciDAC, MILC, openQCD, DD-αAMG or HiRep files, NumPy or HDF5 arrays (T, Z, Y, X, 4, 3, 3)
+    /// Gauge configurations, as files or the directory of an ensemble: NERSC, ILDG, SciDAC, MILC, openQCD, DD-αAMG or HiRep files, NumPy or HDF5
+    /// arrays (T, Z, Y, X, 4, 3, 3)
     #[arg(long = "config", value_name = "FILES", num_args = 1.., required_unless_present = "positional")]
     configurations: Vec<PathBuf>,
     #[arg(hide = true, conflicts_with = "configurations")]

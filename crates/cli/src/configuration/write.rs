@@ -22,17 +22,17 @@ use crate::prelude::*;
 /// How a configuration is written.
 #[derive(Args, Clone, Default)]
 pub struct FormatArgs {
-    /// Format of the file: nersc, ildg, milc, npy or hdf5 [default: as its name says]
+    /// Format of the file: nersc, ildg, milc, npy or hdf5 [default: that of its extension]
     #[arg(long, help_heading = "Writing configurations", value_parser = format_parser())]
     format: Option<Format>,
-    /// Numbers of the file: IEEE32, IEEE32BIG, IEEE64BIG or IEEE64LITTLE; ILDG files have big-endian ones, MILC files 32-bit ones [default: as in the
-    /// file that is converted, else IEEE64BIG, of MILC IEEE32]
+    /// Number format of the file: IEEE32, IEEE32BIG, IEEE64BIG or IEEE64LITTLE. ILDG files are big-endian, and MILC files 32-bit [default: as in the
+    /// input file, else IEEE64BIG, for MILC IEEE32]
     #[arg(long, help_heading = "Writing configurations", value_name = "FORMAT", value_parser = floating_point)]
     floating_point: Option<FloatingPoint>,
-    /// Rows of each link in a NERSC file: 2 or 3 [default: as in the file that is converted, else 3]
+    /// Rows of each link in a NERSC file: 2 or 3 [default: as in the input file, else 3]
     #[arg(long, help_heading = "Writing configurations", value_name = "ROWS", value_parser = rows)]
     rows: Option<StoredRows>,
-    /// The logical file name in an ILDG file [default: as in the file that is converted]
+    /// Logical file name in an ILDG file [default: as in the input file]
     #[arg(long, help_heading = "Writing configurations", value_name = "NAME")]
     lfn: Option<String>,
 }

@@ -8,15 +8,15 @@ use crate::machines::described;
 use crate::output::{bytes, facts, fitted, joined, table_of};
 use crate::prelude::*;
 
-/// Which cluster, and how many of its devices.
+/// A cluster, and the number of its devices.
 #[derive(Args)]
 #[command(next_help_heading = "Ranks")]
 pub struct RanksArgs {
-    /// Estimate the kernel on so many ranks of a cluster, with what they send each other, and an iteration of conjugate gradients that launches it four
-    /// times (even-odd, on the normal equations)
+    /// Numbers of ranks of a cluster for which to estimate the kernel. The estimate includes communication. It also covers an iteration of conjugate
+    /// gradients that launches the kernel four times (even-odd, on the normal equations)
     #[arg(long, value_name = "N,…", value_delimiter = ',', requires_all = ["kernel", "cluster"], value_parser = ranks)]
     ranks: Vec<usize>,
-    /// A built-in cluster, h200-infiniband or mi250x-slingshot, or a file that ends in .toml
+    /// Cluster of the ranks: h200-infiniband or mi250x-slingshot, which are built in, or a file that ends in .toml
     #[arg(long, value_name = "NAME|FILE", requires = "ranks")]
     cluster: Option<String>,
 }

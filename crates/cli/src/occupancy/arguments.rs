@@ -12,12 +12,15 @@ use crate::tuning::TuningArgs;
 
 /// Compute the occupancy of a kernel, and what limits it.
 ///
-/// It counts the waves that a compute unit holds at once, and names the resource that limits them and what the next step up would need.
+/// It computes the number of wavefronts that a compute unit holds at once. It names the resource that limits them, and what the next higher number
+/// needs.
 ///
-/// By hand: give --arch and what a kernel takes. For kernels of the library: --kernel with --arch compiles them with clang for an AMD GPU, without
-/// a GPU or ROCm (LANEFIELD_CLANG names another clang); without --arch they are built on the device in use, whose driver may report their registers.
-/// For gfx908 and gfx90a, the simplified formulas of the EmPRiSM report are shown beside the rules of the hardware. Instructions are counted as they
-/// stand in the code: those of a loop once.
+/// By hand: give --arch and the resources of a kernel. For kernels of the library, give --kernel. With --arch, clang compiles them for an AMD GPU,
+/// without a GPU or ROCm (LANEFIELD_CLANG names another clang). Without --arch, they are built on the device in use, whose driver may report their
+/// registers.
+///
+/// For gfx908 and gfx90a, the simplified formulas of the EmPRiSM report are shown in addition to the rules of the hardware. Instructions are counted
+/// as they occur in the code: those of a loop once.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield occupancy --arch gfx908 --vgprs 52 --sgprs 64 --lds 24576 \\
@@ -27,10 +30,10 @@ use crate::tuning::TuningArgs;
       --sweep accelerator_threads=2,4,8,16,32
   lanefield occupancy --kernel axpy --arch gfx90a --precision f32")]
 pub struct Occupancy {
-    /// Architectures: gfx906, gfx908, gfx90a, gfx942, gfx1100, sm_70, sm_80, sm_89, sm_90
+    /// Architectures of GPUs: gfx906, gfx908, gfx90a, gfx942, gfx1100, sm_70, sm_80, sm_89, sm_90
     #[arg(long, value_name = "ARCH,…", value_delimiter = ',')]
     pub arch: Vec<String>,
-    /// Work-items per wave, where an architecture has two kinds (gfx1100: 32 or 64)
+    /// Work-items per wavefront: for architectures with two sizes (gfx1100: 32 or 64)
     #[arg(long, value_name = "N")]
     pub wave: Option<usize>,
     /// Registers per work-item (architectural VGPRs)
@@ -39,7 +42,7 @@ pub struct Occupancy {
     /// Accumulation registers (AGPRs) per work-item
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub agprs: usize,
-    /// Scalar registers per wave
+    /// Scalar registers per wavefront
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub sgprs: usize,
     /// Bytes of local (shared) memory per work-group
@@ -54,7 +57,7 @@ pub struct Occupancy {
     /// Precisions of fields [default: all, on a device f32]
     #[arg(long, value_name = "PRECISION,…", value_delimiter = ',', value_parser = of_storage())]
     pub precision: Vec<Precision>,
-    /// Gauge compression: numbers stored per link, 18, 12 or 8
+    /// Gauge compression: 18, 12 or 8 reals stored per link
     #[arg(
         long = "reconstruct",
         alias = "links",
@@ -63,16 +66,17 @@ pub struct Occupancy {
         default_value = "18"
     )]
     pub links: Vec<LinkFormat>,
-    /// Lane width in bytes: 8, 16, 32, 64, 128, 256; a cut of the lattice into lanes; or auto (the largest up to 128 that fits the lattice)
+    /// Lane width in bytes, or lane layout: 8, 16, 32, 64, 128 or 256; a layout such as 2.1.4.1; or auto, the largest width up to 128 that fits the
+    /// lattice
     #[arg(long, value_name = "BYTES|X.Y.Z.T|auto", default_value_t)]
     pub lanes: LaneChoice,
-    /// Extents X.Y.Z.T, on which some choices depend
+    /// Extents of the lattice, on which some choices depend
     #[arg(long, value_name = "X.Y.Z.T", default_value = "16.16.16.32")]
     pub lattice: Extents,
-    /// What is varied, and its values: accelerator_threads=2,4,8 (times 8 lanes, or those of the kernel), registers=… or lds=…
+    /// Parameter to vary, and its values: accelerator_threads=2,4,8 (times 8 lanes, or those of the kernel), registers=… or lds=…
     #[arg(long, value_name = "WHAT=N,…", value_parser = read_sweep)]
     pub sweep: Option<Sweep>,
-    /// The OpenCL device, where no architecture is given: auto, a number from `lanefield devices`, or part of a name [env: LANEFIELD_DEVICE]
+    /// OpenCL device if no architecture is given: auto, a number from `lanefield devices`, or part of a device's name [env: LANEFIELD_DEVICE]
     #[arg(long, value_name = "DEVICE", default_value = crate::args::default_device())]
     pub device: DeviceChoice,
     /// Print JSON instead of tables

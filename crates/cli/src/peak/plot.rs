@@ -1,4 +1,4 @@
-//! The picture of a roofline, as SVG: the roofs on logarithmic axes, kernels as points, and beside them their names, with a line to each.
+//! The picture of a roofline, as SVG: the roofs on logarithmic axes, kernels as points, with a line from each to its name at the side.
 
 use anyhow::Context as _;
 use lanefield::reference::layout::Extents;
@@ -14,7 +14,7 @@ use plotters::style::{ShapeStyle, TextStyle};
 const WIDTH: u32 = 1280;
 /// The least height; where many kernels are named, the picture grows.
 const HEIGHT: u32 = 720;
-/// Width of the names beside the axes.
+/// Width of the kernel names next to the axes.
 const SIDE: i32 = 440;
 const FONT: &str = "sans-serif";
 const LABEL: (&str, u32) = (FONT, 18);

@@ -11,10 +11,11 @@ use crate::prelude::*;
 
 /// Run one kernel on arrays.
 ///
-/// Every kernel, in every precision; its results are written as arrays.
+/// It runs any kernel, in any precision, and writes its results as arrays.
 ///
-/// --describe says what arguments a kernel has. Arrays are rounded to the precision of the kernel when they are read, also to half precision; results in
-/// half precision are the f32 that the fractions stand for. Links are made of --config, or read as they are stored. Sums are printed, with their bits.
+/// --describe lists the arguments of a kernel. Arrays are rounded to the precision of the kernel when they are read, also to half precision. Results
+/// in half precision are written as the f32 that the fractions stand for. Links are computed from --config, or read as they are stored. Sums are
+/// printed, with their bits.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield run --kernel axpy --describe
@@ -27,42 +28,44 @@ use crate::prelude::*;
       --out out=hop.npy
   lanefield run --kernel inner_products --in xs=x.npy,y.npy --in y=y.npy")]
 pub struct Run {
-    /// The kernel
+    /// Kernel to run
     #[arg(long, alias = "kernels", value_name = "KERNEL", value_parser = of_library)]
     pub kernel: &'static Kernel,
-    /// Print the arguments of the kernel, and do nothing
+    /// Print the arguments of the kernel, and do nothing else
     #[arg(long)]
     pub describe: bool,
-    /// Precision of the result, and of what it is made of: f32, f64 or half
+    /// Precision of the result and of the inputs: f32, f64 or half
     #[arg(long, value_name = "PRECISION", default_value = "f64", value_parser = of_storage())]
     pub precision: Precision,
-    /// For convert: the precision of its input [default: that of the array]
+    /// Precision of the input, for convert [default: that of the array]
     #[arg(long, value_name = "PRECISION", value_parser = of_storage())]
     pub from: Option<Precision>,
-    /// The sites of the result: full, even or odd
+    /// Sites of the result: full, even or odd
     #[arg(long, value_name = "SITES", default_value = "full", value_parser = sites)]
     pub sites: Sites,
-    /// The configuration of which links are made: a NERSC, ILDG, SciDAC, MILC, openQCD, DD-αAMG or HiRep file, or a NumPy or HDF5 array (T, Z, Y, X, 4, 3, 3)
+    /// Configuration from which links are computed: a NERSC, ILDG, SciDAC, MILC, openQCD, DD-αAMG or HiRep file, or a NumPy or HDF5 array (T, Z, Y,
+    /// X, 4, 3, 3)
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
     #[command(flatten)]
     pub read: ReadArgs,
-    /// A field that is read, or updated; of a list of fields the files with commas between them
+    /// Field to read or update. The files of a list of fields are separated by commas
     #[arg(long = "in", value_name = "NAME=FILE.npy")]
     pub inputs: Vec<Named>,
-    /// A scalar: a number, RE,IM of a complex one, or one for each right-hand side with commas between them. 0x and 16 hex digits are the bits of a double
+    /// Scalar argument: a number, or RE,IM if it is complex, or one number for each right-hand side, separated by commas. 0x and 16 hex digits are
+    /// the bits of a double
     #[arg(long = "scalar", value_name = "NAME=VALUE", allow_hyphen_values = true)]
     pub scalars: Vec<Named>,
-    /// Numbers of right-hand sides, from 0
+    /// Right-hand sides by their numbers, from 0
     #[arg(long, value_name = "NAME=K,K,…")]
     pub indices: Option<Named>,
-    /// The file to write a result to
+    /// File to write a result to
     #[arg(long = "out", value_name = "NAME=FILE.npy")]
     pub outputs: Vec<Named>,
-    /// Spinors or colour vectors of a right-hand side, in kernels of several
+    /// Spinors or colour vectors per right-hand side: for kernels with several
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub rhs_parts: usize,
-    /// For sums over slices: the direction across them, x, y, z or t
+    /// Direction across the slices, for sums over slices: x, y, z or t
     #[arg(long, value_name = "DIRECTION", default_value = "t")]
     pub direction: Direction,
     #[command(flatten)]
@@ -84,11 +87,11 @@ pub struct Run {
 /// A matrix along s.
 #[derive(Args, Clone, Debug)]
 pub struct AlongS {
-    /// For matrices along s: the coefficients, float64: (3, ls), of a sweep (2, 3, ls), of a dense one (2, ls, ls). In place of Mooee, or its inverse, of the
-    /// parameters below
+    /// Coefficients of a matrix along s, as float64: (3, ls); for a sweep (2, 3, ls); for a dense matrix (2, ls, ls). They replace Mooee, or its
+    /// inverse, of the parameters below
     #[arg(long, value_name = "FILE.npy", conflicts_with_all = ["mass", "m5", "ls"])]
     pub matrix: Option<PathBuf>,
-    /// For matrices along s: the dagger, which is the transpose, since they are real. Of --matrix, that its coefficients are those of a transpose
+    /// Apply the dagger of a matrix along s: its transpose, since it is real. With --matrix, it says that the coefficients are those of a transpose
     #[arg(long)]
     pub matrix_dagger: bool,
     /// Bare quark mass
@@ -103,7 +106,7 @@ pub struct AlongS {
     /// Möbius' c
     #[arg(long, value_name = "C", default_value = "0", allow_hyphen_values = true, value_parser = crate::args::finite)]
     pub c: f64,
-    /// Extent of the fifth dimension
+    /// Number of sites of the fifth dimension
     #[arg(long, value_name = "LS")]
     pub ls: Option<usize>,
 }

@@ -17,7 +17,7 @@ pub struct Summary {
     #[serde(skip)]
     device: String,
     operator: &'static str,
-    /// Its parameters beside those of the hop, by name.
+    /// Its parameters other than those of the hop, by name.
     parameters: serde_json::Map<String, serde_json::Value>,
     #[serde(skip)]
     description: String,

@@ -6,7 +6,7 @@ use crate::args::{HopArgs, iterations, of_arithmetic};
 use crate::output::{Layout, bits};
 use crate::prelude::*;
 
-/// When a solver stops, and what it works on.
+/// When a solver stops, and which system it solves.
 #[derive(Args)]
 #[command(next_help_heading = "Solver")]
 pub struct SolverArgs {
@@ -19,7 +19,7 @@ pub struct SolverArgs {
     /// Precision of the solver
     #[arg(long, value_name = "PRECISION", default_value = "f64", value_parser = of_arithmetic())]
     pub precision: Precision,
-    /// Solve M itself on all sites (with conjugate gradients its normal equations) instead of the even-odd Schur complement
+    /// Solve M on all sites instead of the even-odd Schur complement: with conjugate gradients, its normal equations
     #[arg(long)]
     pub unpreconditioned: bool,
 }

@@ -11,8 +11,8 @@ use crate::solving::course::Fact;
 
 #[derive(Args, Clone, Debug)]
 pub struct DeflationArgs {
-    /// Deflate with the eigenvectors in this file: `lanefield eigen` wrote them for the same operator, configuration and preconditioning. The solve starts from
-    /// their component of the solution, computed in f64
+    /// Deflate with the eigenvectors in this file: `lanefield eigen` wrote them for the same operator, configuration and preconditioning. The solve
+    /// starts from their component of the solution, computed in f64
     #[arg(long, help_heading = "Solver", value_name = "FILE")]
     pub deflate: Option<PathBuf>,
 }

@@ -47,7 +47,7 @@ pub struct LongRunArgs {
     /// Iterations between two sets of SHA-256
     #[arg(long, hide_short_help = true, value_name = "N", default_value = "10", requires = "record", value_parser = crate::args::iterations)]
     record_every: usize,
-    /// Compare the solve with a record made on any device, with any threads and lane width. Stop at the first difference
+    /// Compare with this record, and stop at the first difference: it may come from any device, with any threads and lane width
     #[arg(long, hide_short_help = true, value_name = "FILE", conflicts_with_all = ["resume", "record"])]
     verify: Option<PathBuf>,
 }

@@ -14,16 +14,22 @@ use crate::files::check_beside;
 use crate::prelude::*;
 use crate::ranks::RanksArgs;
 
-/// What an operator acts in, and on.
+/// Configuration and source of an operator.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Input")]
 pub struct InputArgs {
     #[command(flatten)]
     pub configuration: ConfigArgs,
-    /// The source, a .npy file, gauss:SEED, z4:SEED, z2:SEED, point:…, wall:… or momentum:…. A file is a NumPy array (T, Z, Y, X, 4, 3), complex64 or complex128, for five-dimensional operators (Ls, T, Z, Y, X, 4, 3), for
-    /// operators on colour vectors (T, Z, Y, X, N, 3). gauss:SEED is Gaussian random numbers of variance 1 in each real component of such a field; z4:SEED,
-    /// each number one of 1, i, -1, -i; z2:SEED, 1 or -1 (with SEED,t on time slice t alone); point:x,y,z,t,spin,colour, 1 there and 0 elsewhere (of colour vectors the component instead of
-    /// the spin); wall:t,spin,colour, 1 on a time slice; or momentum:nx,ny,nz,t,spin,colour, exp(ip·x) there with p = 2πn/L
+    /// Source field: a .npy file, gauss:SEED, z4:SEED, z2:SEED, point:…, wall:… or momentum:…
+    ///
+    /// A file is a NumPy array of complex64 or complex128. Its axes are (T, Z, Y, X, 4, 3); for five-dimensional operators (Ls, T, Z, Y, X, 4, 3);
+    /// for operators on colour vectors (T, Z, Y, X, N, 3).
+    ///
+    /// gauss:SEED has Gaussian random numbers of variance 1 in each real; z4:SEED has one of 1, i, -1, -i in each number; z2:SEED has 1 or -1. With
+    /// SEED,t, the numbers are on time slice t alone.
+    ///
+    /// point:x,y,z,t,spin,colour is 1 there and 0 elsewhere; wall:t,spin,colour is 1 on a time slice; momentum:nx,ny,nz,t,spin,colour is exp(ip·x) on
+    /// a time slice with p = 2πn/L. For colour vectors, the component takes the place of the spin
     #[arg(long, value_name = "SOURCE", value_parser = source_or_file(Source::field))]
     pub source: Source,
     #[command(flatten)]

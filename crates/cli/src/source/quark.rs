@@ -16,13 +16,13 @@ use crate::prelude::*;
 use crate::ranks::RanksArgs;
 use crate::source::field::described;
 
-/// How sources are smeared, and on which links; sinks, too.
+/// Smearing of sources and sinks, and its links.
 #[derive(Args, Clone, Debug)]
 pub struct SmearArgs {
     /// Smear the source within its time slice (Wuppertal): ALPHA,STEPS
     #[arg(long, value_name = "ALPHA,STEPS", allow_hyphen_values = true)]
     pub smear_source: Option<Wuppertal>,
-    /// Smear quarks on other links than the operator's: on those of this file, or on the configuration smeared as by `lanefield smear --smear`
+    /// Smear quarks on other links than the operator's: those of this file, or of the configuration smeared as by `lanefield smear --smear`
     #[arg(long, value_name = "FILE|KIND:NUMBERS")]
     pub smear_links: Option<SmearLinks>,
 }

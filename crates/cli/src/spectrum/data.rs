@@ -22,7 +22,7 @@ pub struct Data {
     format: u32,
     /// The version of the program that wrote it.
     lanefield: String,
-    /// What the bits of the correlators depend on, beside the configuration.
+    /// The inputs other than the configuration that determine the bits of the correlators.
     pub inputs: Inputs,
     /// In the order in which they were measured.
     pub configurations: Vec<Measured>,
@@ -84,7 +84,8 @@ pub struct Measured {
     pub file: String,
     pub sha256_of_links: String,
     pub plaquette: f64,
-    /// Estimated relative errors of the propagators on each time slice, from the source on: the largest of all solves. Empty where they are not known.
+    /// Estimated relative errors of the propagators on each time slice, from the source on: the largest of all solves. Empty where they are not
+    /// known.
     #[serde(default)]
     pub relative_errors: Vec<f64>,
     /// Of each hadron at each momentum.
@@ -166,7 +167,7 @@ impl Data {
         Ok(())
     }
 
-    /// Refuses to go on, or to be taken together, with what was measured otherwise.
+    /// Refuses to continue, or to be combined, with data that was measured with other inputs.
     pub fn require_same(&self, other: &Inputs, who: [&str; 2]) -> anyhow::Result<()> {
         let values = [serde_json::to_value(&self.inputs)?, serde_json::to_value(other)?];
         if let Some(found) = lanefield::io::sidecar::difference_of(&values[0], &values[1], |_| true) {

@@ -18,13 +18,16 @@ use crate::prelude::*;
 use crate::resampling::{Bins, Number, Quality, ResamplingArgs};
 use crate::twist;
 
-/// Effective masses of measured correlators, and fits of one or two states, with jackknife or bootstrap errors over configurations.
+/// Fit masses to measured correlators.
 ///
-/// A fit is of C(t) = Σ A exp(-m t), for mesons plus the same of T - t, to the times of its window by least squares with their covariance. Correlators of
-/// successive configurations are not independent: --bin takes means of so many as one sample.
+/// It computes effective masses, and fits one or two states, with jackknife or bootstrap errors over configurations.
 ///
-/// The p-value is the probability of such a χ² or a larger one, if the fit is right: below 0.05 the fit is poor. It accounts for the number of samples that
-/// determine the covariance (Hotelling). Ten samples for each time or more determine it well; of fewer, --shrink or --svd-cut make it more reliable.
+/// A fit is to C(t) = Σ A exp(-m t), for mesons plus the same of T - t. It uses the times of its window, by least squares with their covariance.
+/// Correlators of successive configurations are not independent: --bin N averages N of them into one sample.
+///
+/// The p-value is the probability of a χ² at least as large, if the model of the fit is right: below 0.05 the fit is poor. It accounts for the number
+/// of samples that determine the covariance (Hotelling). Ten or more samples for each time determine it well. With fewer, --shrink or --svd-cut make
+/// it more reliable.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield config generate heatbath --beta 5.7 --lattice 4.4.4.8 --seed 1 \\
@@ -35,27 +38,27 @@ use crate::twist;
   lanefield spectrum fit five.json --uncorrelated --csv masses.csv \\
       --fit pion:1:4 rho:1:3 --bootstrap 100 --seed 1 --json")]
 pub struct Fit {
-    /// Files of spectrum measure, of the same quark and sources on different configurations
+    /// Files of spectrum measure: of the same quark and sources, on different configurations
     #[arg(value_name = "FILES", required = true)]
     files: Vec<PathBuf>,
-    /// Fit a hadron, from the first to the last time; with :2 after them two states
+    /// Fit a hadron from the first to the last time; with :2, two states
     #[arg(long = "fit", value_name = "HADRON:FIRST:LAST[:2]", num_args = 1..)]
     fits: Vec<Wanted>,
     /// Show, draw and fit correlators of this momentum
     #[arg(long, value_name = "X,Y,Z", default_value = "0,0,0", allow_hyphen_values = true)]
     momentum: Momentum,
-    /// Weigh each time by its own error, without the covariance between times
+    /// Ignore the covariance between times: each time is weighted by its own error
     #[arg(long)]
     uncorrelated: bool,
-    /// Shrink the correlations between times to none, as far as Ledoit and Wolf's estimate says
+    /// Shrink the correlations between times towards zero: by the estimate of Ledoit and Wolf
     #[arg(long, conflicts_with = "uncorrelated")]
     shrink: bool,
-    /// Raise the eigenvalues of the correlations between times to X times the largest one (SVD cut)
+    /// Raise small eigenvalues of the correlations (SVD cut): to X times the largest one
     #[arg(long, value_name = "X", value_parser = part, conflicts_with_all = ["uncorrelated", "shrink"])]
     svd_cut: Option<f64>,
     #[command(flatten)]
     errors: ResamplingArgs,
-    /// Write correlators and effective masses with their errors as CSV; what does not exist is empty
+    /// Write correlators and effective masses with their errors as CSV. Undefined values are empty
     #[arg(long, help_heading = "Output", value_name = "FILE.csv")]
     csv: Option<PathBuf>,
     /// Draw correlators, effective masses and fits as SVG

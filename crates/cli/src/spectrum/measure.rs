@@ -32,12 +32,15 @@ use crate::source::field::source_or_file;
 use crate::source::quark::{Columns, Links, SmearArgs, SmearLinks};
 use crate::twist::{self, TwistArgs};
 
-/// Compute propagators and correlators of hadrons on configurations, and write them to a file, which grows with each configuration.
+/// Compute correlators of hadrons on configurations.
 ///
-/// The quark masses of up and down are the same; disconnected contractions are left out. Of twisted mass, mesons are charged, and the nucleon is a proton,
-/// for which the equation is solved with −μ too. A run that was ended goes on with --resume, also with more
-/// configurations. Several runs can share the configurations: spectrum fit takes several files.
-/// docs/agreement.md lists the conventions of other programs.
+/// It computes propagators and correlators, and writes the correlators to a file, which grows with each configuration.
+///
+/// The up and down quarks have the same mass; disconnected contractions are left out. With twisted mass, mesons are charged, and the nucleon is a
+/// proton, for which the equation is also solved with −μ.
+///
+/// --resume continues an interrupted run, also with more configurations. Several runs can share the configurations: spectrum fit accepts several
+/// files. docs/agreement.md lists the conventions of other programs.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield config generate heatbath --beta 5.7 --lattice 4.4.4.8 --seed 1 \\
@@ -48,20 +51,20 @@ use crate::twist::{self, TwistArgs};
 pub struct Measure {
     #[command(flatten)]
     input: EnsembleArgs,
-    /// Where the quarks propagate from, or several such sources, over which correlators are averaged: point:x,y,z,t; wall:t, 1 on a time slice;
-    /// momentum:nx,ny,nz,t, exp(ip·x) there with p = 2πn/L; z2:SEED,t or z4:SEED,t, the same noise in each spin and colour there; or the file of twelve columns
-    /// as of propagator
+    /// Sources of the quarks, over which correlators are averaged: point:x,y,z,t; wall:t, 1 on a time slice; momentum:nx,ny,nz,t, exp(ip·x) on a time
+    /// slice with p = 2πn/L; z2:SEED,t or z4:SEED,t, the same noise in each spin and colour on a time slice; or a file of twelve columns as in
+    /// propagator
     #[arg(long = "source", value_name = "SOURCE", required = true, num_args = 1.., value_parser = source_or_file(Source::columns))]
     sources: Vec<Source>,
     #[command(flatten)]
     smear: SmearArgs,
-    /// Smear the sink alike
+    /// Smear the sink within its time slice (Wuppertal): ALPHA,STEPS
     #[arg(long, value_name = "ALPHA,STEPS", allow_hyphen_values = true)]
     smear_sink: Option<Wuppertal>,
-    /// Which hadrons
+    /// Hadrons to measure
     #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "pion,rho,a0,a1,b1,nucleon")]
     hadrons: Vec<Hadron>,
-    /// A momentum beside 0,0,0, in units of 2π/L; once for each
+    /// Momentum in addition to 0,0,0, in units of 2π/L; can be repeated
     #[arg(long = "momentum", value_name = "X,Y,Z", allow_hyphen_values = true)]
     momenta: Vec<Momentum>,
     #[command(flatten)]
@@ -75,7 +78,7 @@ pub struct Measure {
     /// Write the correlators to this file, as JSON
     #[arg(long, help_heading = "Output", value_name = "FILE.json")]
     output: PathBuf,
-    /// Go on with the file, or begin it if there is none: configurations that it has are left out
+    /// Resume the file, or start it if there is none: configurations that it contains are skipped
     #[arg(long, help_heading = "Output")]
     resume: bool,
     #[command(flatten)]
@@ -277,8 +280,8 @@ impl Measure {
         Ok(data)
     }
 
-    /// The correlators of a configuration, averaged over the sources, and the errors of their propagators by time. What a source gave is written as soon as it is
-    /// there, and is taken from `data` if it was there before.
+    /// The correlators of a configuration, averaged over the sources, and the errors of their propagators by time. What a source gave is written as
+    /// soon as it is there, and is taken from `data` if it was there before.
     fn correlators<R: Vectors + ArrayReal>(
         &self,
         backend: &AnyBackend,

@@ -3,23 +3,20 @@
 Arrays are NumPy arrays of complex64 or complex128. An array in C order and in the machine's byte order is read in place; others are
 copied first. The axes of the lattice are (T, Z, Y, X), x fastest:
 
-===========================  ==========================================================
-spinors                      (T, Z, Y, X, 4, 3): spin, colour
-five-dimensional fermions    (Ls, T, Z, Y, X, 4, 3)
-N colour vectors             (T, Z, Y, X, N, 3); a single one also (T, Z, Y, X, 3)
-links                        (T, Z, Y, X, 4, 3, 3): direction x, y, z, t; row; column
-propagators                  (T, Z, Y, X, 4, 4, 3, 3): sink spin, source spin, sink colour, source colour
-===========================  ==========================================================
+* spinors: (T, Z, Y, X, 4, 3), with spin and colour last;
+* five-dimensional fermions: (Ls, T, Z, Y, X, 4, 3);
+* N colour vectors: (T, Z, Y, X, N, 3), a single one also (T, Z, Y, X, 3);
+* links: (T, Z, Y, X, 4, 3, 3), with direction x, y, z, t, row and column last;
+* propagators: (T, Z, Y, X, 4, 4, 3, 3), with sink spin, source spin, sink colour and source colour last.
 
 With `convention`, arrays have the axes of PyQUDA or gpt. All conventions have the same basis of spins:
 
-===========  ===================================  =======================================  ==========================
-convention   fields                               five-dimensional fermions                links
-===========  ===================================  =======================================  ==========================
-"lanefield"  (…, T, Z, Y, X, spin, colour)        (…, Ls, T, Z, Y, X, spin, colour)        (T, Z, Y, X, 4, 3, 3)
-"pyquda"     (…, 2, T, Z, Y, X/2, spin, colour)   (…, Ls, 2, T, Z, Y, X/2, spin, colour)   (4, 2, T, Z, Y, X/2, 3, 3)
-"gpt"        (…, sites, spin, colour), x fastest  (…, sites · Ls, spin, colour), s fastest (4, sites, 3, 3)
-===========  ===================================  =======================================  ==========================
+* "lanefield": fields (…, T, Z, Y, X, spin, colour), five-dimensional fermions (…, Ls, T, Z, Y, X, spin, colour), and
+  links (T, Z, Y, X, 4, 3, 3);
+* "pyquda": fields (…, 2, T, Z, Y, X/2, spin, colour), five-dimensional fermions (…, Ls, 2, T, Z, Y, X/2, spin, colour),
+  and links (4, 2, T, Z, Y, X/2, 3, 3);
+* "gpt": fields (…, sites, spin, colour) with x fastest, five-dimensional fermions (…, sites · Ls, spin, colour) with s
+  fastest, and links (4, sites, 3, 3).
 
 A lattice is given by its extents (x, y, z, t), a position by its coordinates (x, y, z, t). A wrong argument raises ValueError or
 TypeError, a file OSError, and missing memory MemoryError.
@@ -456,7 +453,7 @@ def solve(
     tolerance: stop when |r| ≤ tolerance · |b|; by default 1e-10 in f64 and 1e-6 in f32.
     max_iterations: 10000 by default.
     precision: "f64" or "f32". By default f64 for the mixed solvers, else the precision of the source.
-    even_odd: solve the even-odd Schur complement, not M on all sites.
+    even_odd: solve the even-odd Schur complement. If False, solve M on all sites.
     progress: a function that is called with the iteration and |r| / |b|, before the solve continues. An exception that it raises ends
         the solve.
     every: call `progress` after each `every` iterations.

@@ -100,7 +100,7 @@ parameters! {
         "Whether launches are grid-stride over outer sites: with N groups on each compute unit, or the groups of one time slice.";
     traversal: Traversal, "traversal", ["memory", "8.8.4.all", "4.4.4.4", "all.4.4.all", "all.2.2.1", "2.3.1.2"], "memory|X.Y.Z.T",
         "The order in which outer sites are visited: that of the memory, or blocks of these extents.";
-    mapping: Mapping, "mapping", ["lane-fast", "site-fast"], "lane-fast|site-fast", "Which work-items are neighbours: those of neighbouring lanes, or of neighbouring sites.";
+    mapping: Mapping, "mapping", ["lane-fast", "site-fast"], "lane-fast|site-fast", "Index in which neighbouring work-items differ: the lane, or the outer site.";
     group_size: GroupSize, "group-size", ["any", "required"], "any|required",
         "Whether kernels are built for any work-group size, or for that of their launch.";
     max_registers: u32, "max-registers", ["0", "64", "80", "96", "128"], "N",
