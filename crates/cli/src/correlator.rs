@@ -4,22 +4,22 @@ pub mod plot;
 mod propagators;
 
 use comfy_table::Table;
-use lanefield::io::atomic::write_atomically;
 use lanefield::io::npy::{ComplexValues, PropagatorArray};
 use lanefield::io::sidecar::path_of;
 use lanefield::observable::{EffectiveMass, MesonCorrelators, TwistAngle, meson_correlators};
 use lanefield::statistics::{Estimate, Resampling, Samples, mean};
+use lanefield_figure::physics;
 use serde_json::{Map, Value};
 
 use super::args::BackendArgs;
 use super::csv_output::{columns_with_bits, with_bits, write_csv};
 use super::far_times;
-use super::files::{given, named, npy_error, require_outputs, svg};
+use super::files::{figure, given, named, npy_error, require_outputs, write_figure};
 use super::ordered_array::read_array;
 use super::output::{bits, number, ruled_table};
 use super::twist::{self, TwistArgs};
 use crate::prelude::*;
-use plot::{Curve, Title, plot};
+use plot::{Title, plot};
 use propagators::{Propagator, PropagatorFacts};
 
 /// Compute the pion and rho correlators of a propagator.
@@ -41,7 +41,7 @@ use propagators::{Propagator, PropagatorFacts};
   lanefield correlator --propagator p.npy
   lanefield propagator --config weak.nersc --source point:2,2,2,6 \\
       --operator wilson --mass 0.2 --output q.npy
-  lanefield correlator --propagator p.npy q.npy --csv c.csv --plot c.svg \\
+  lanefield correlator --propagator p.npy q.npy --csv c.csv --plot c.pdf \\
       --json")]
 pub struct Correlator {
     /// The propagator, or several that are averaged: arrays (T, Z, Y, X, 4, 4, 3, 3) of sink spin, source spin, sink colour, source
@@ -57,8 +57,8 @@ pub struct Correlator {
     /// does not exist is empty
     #[arg(long, value_name = "C.csv")]
     csv: Option<PathBuf>,
-    /// Draw correlators and effective masses as SVG
-    #[arg(long, value_name = "C.svg", value_parser = named(svg))]
+    /// Draw correlators and effective masses: .svg, .pdf or .png
+    #[arg(long, value_name = "FILE", value_parser = named(figure))]
     plot: Option<PathBuf>,
     /// Print JSON instead of a table
     #[arg(long)]
@@ -108,8 +108,8 @@ impl Correlator {
             let basis = twist.map_or_else(String::new, |angle| format!("; {}", twist::describe(angle)));
             let of = propagators::describe(&propagators).map(|of| of + &basis);
             let title = Title { extents, of, errors_from };
-            let svg = plot(&[curve("pion", &rows, |row| &row.pion), curve("rho", &rows, |row| &row.rho)], &title)?;
-            write_atomically(path, |writer| writer.write_all(svg.as_bytes()))?;
+            let curves = [curve("pion", &rows, |row| &row.pion), curve("rho", &rows, |row| &row.rho)];
+            write_figure(path, &plot(&curves, &title))?;
         }
         let (operator, parameters) = quark.map(|inputs| (inputs.operator.clone(), inputs.parameters.clone())).unzip();
         far_times::warn(&far_times::largest(propagators.iter().map(Propagator::relative_errors)));
@@ -247,10 +247,10 @@ fn rows(correlators: &[MesonCorrelators], samples: &[Vec<usize>], extents: Exten
 }
 
 /// What the picture shows of a meson.
-fn curve(name: &'static str, rows: &[Row], pick: fn(&Row) -> &Meson) -> Curve {
+fn curve(name: &str, rows: &[Row], pick: fn(&Row) -> &Meson) -> physics::Correlator {
     let mesons = || rows.iter().map(pick);
-    Curve {
-        name,
+    physics::Correlator {
+        name: name.to_owned(),
         correlator: mesons().map(|meson| (meson.value, meson.error)).collect(),
         masses: mesons().map(|meson| Some((meson.effective_mass?, meson.effective_mass_error))).collect(),
         fits: Vec::new(),

@@ -227,6 +227,10 @@ impl From<Lattice> for Layout {
 }
 
 impl Layout {
+    pub fn extents(&self) -> String {
+        joined(&self.lattice, ".")
+    }
+
     /// In words; `what` follows the extents.
     pub fn with(&self, what: &str) -> String {
         let Self { lattice, lane_bytes, virtual_nodes } = self;
