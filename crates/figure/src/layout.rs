@@ -466,11 +466,13 @@ mod tests {
     use crate::{Colours, Shape};
 
     fn texts(drawing: &Drawing) -> Vec<&str> {
-        let text = |shape| match shape {
-            Shape::Text(text) => Some(text.text.as_str()),
-            _ => None,
-        };
-        drawing.shapes.iter().filter_map(text).collect()
+        let mut texts = Vec::new();
+        for shape in &drawing.shapes {
+            if let Shape::Text(text) = shape {
+                texts.push(text.text.as_str());
+            }
+        }
+        texts
     }
 
     fn panel(y: Axis, points: Vec<Point>) -> Panel {
