@@ -54,7 +54,7 @@ pub use observables::{CloverObservables, OfPlanes};
 pub use potential::{Cornell, PotentialPoint, potential};
 pub use quenched::{Quenched, QuenchedError, QuenchedParameters};
 pub use quenched_improved::QuenchedImproved;
-pub use scales::{FlowPoint, REFERENCE, reference_time, reference_width};
+pub use scales::{FlowPoint, REFERENCE, flow_slope, reference_time, reference_width};
 pub use smear::Smearing;
 pub use staples::Action;
 

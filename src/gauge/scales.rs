@@ -21,12 +21,17 @@ pub fn reference_time(points: &[FlowPoint]) -> Option<f64> {
 /// w₀ / a: the square root of the first time at which t d/dt t²E is 0.3. The derivative is that of the cubic through the four points around each.
 /// `None` if the flow has not reached it.
 pub fn reference_width(points: &[FlowPoint]) -> Option<f64> {
+    crossing(&flow_slope(points)).map(f64::sqrt)
+}
+
+/// Flow times and W = t d/dt t²E there, by the cubic through the nearest points.
+pub fn flow_slope(points: &[FlowPoint]) -> Vec<(f64, f64)> {
     let values: Vec<_> = points.iter().map(|point| (point.time, point.time * point.time * point.energy)).collect();
     let derived = (0..values.len()).map(|k| {
         let time = values[k].0;
         (time, time * cubic(near(&values, k), time).1)
     });
-    crossing(&derived.collect::<Vec<_>>()).map(f64::sqrt)
+    derived.collect()
 }
 
 /// The points around number k: four, if there are that many.

@@ -4,7 +4,6 @@
 mod plot;
 
 use lanefield::dynamic::{ArrayShape, HopKernel};
-use lanefield::io::atomic::write_atomically;
 use lanefield::io::hdf5;
 use lanefield::io::npy::{self, ComplexArray, ComplexValues, NpyError, RawArray};
 use lanefield::kernel::Kernel;
@@ -19,7 +18,7 @@ use lanefield_ports::system::{Equation, TriedSolutions};
 use super::args::HopArgs;
 use super::configuration::{ConfigArgs, ReadArgs};
 use super::fields::shape_of_model;
-use super::files::{check_beside, given, named, npy_error, require_outputs, svg};
+use super::files::{check_beside, figure, given, named, npy_error, require_outputs, write_figure};
 use super::operator::{Offer, OperatorArgs, check};
 use super::ordered_array::{Named, in_ours, read};
 use super::output::{print, print_json};
@@ -115,8 +114,8 @@ pub struct Compare {
     dagger: bool,
     #[command(flatten, next_help_heading = "Expected hop of B, or system that A and B solve")]
     hop: HopArgs,
-    /// Write a map of the differences as SVG: sites x, y for each t and z, coloured by the logarithm of the difference
-    #[arg(long, help_heading = "Output", value_name = "FILE.svg", value_parser = named(svg))]
+    /// Draw a map of the differences: .svg, .pdf or .png, for each t and z the sites x, y, coloured by the logarithm of the difference
+    #[arg(long, help_heading = "Output", value_name = "FILE", value_parser = named(figure))]
     plot: Option<PathBuf>,
     /// Print JSON instead of text
     #[arg(long, help_heading = "Output")]
@@ -167,8 +166,7 @@ impl Compare {
         }
         if let Some(path) = &self.plot {
             let names = [&self.a, &self.b].map(|path| path.display().to_string());
-            let svg = plot(&comparison, [&names[0], &names[1]])?;
-            write_atomically(path, |writer| writer.write_all(svg.as_bytes()))?;
+            write_figure(path, &plot(&comparison, [&names[0], &names[1]])?)?;
         }
         let outcome = if comparison.is_same() { Outcome::Done } else { Outcome::CheckFailed };
         if self.json {

@@ -4,23 +4,23 @@ pub mod plot;
 mod propagators;
 
 use comfy_table::Table;
-use lanefield::io::atomic::write_atomically;
 use lanefield::io::npy::{ComplexValues, PropagatorArray};
 use lanefield::io::sidecar::path_of;
 use lanefield::observable::{EffectiveMass, MesonCorrelators, TwistAngle, meson_correlators};
 use lanefield::statistics::{Estimate, Resampling, Samples, mean};
+use lanefield_figure::physics;
 use serde_json::{Map, Value};
 
 use super::args::BackendArgs;
 use super::csv_output::{columns_with_bits, with_bits, write_csv};
 use super::far_times;
-use super::files::{given, named, npy_error, require_outputs, svg};
+use super::files::{figure, given, named, npy_error, require_outputs, write_figure};
 use super::numbers::with_error;
 use super::ordered_array::read_array;
 use super::output::{bits, table};
 use super::twist::{self, TwistArgs};
 use crate::prelude::*;
-use plot::{Curve, Title, plot};
+use plot::{Title, plot};
 use propagators::{Propagator, PropagatorFacts};
 
 /// Compute the pion and rho correlators of a propagator.
@@ -45,7 +45,7 @@ use propagators::{Propagator, PropagatorFacts};
   lanefield correlator --propagator p.npy
   lanefield propagator --config weak.nersc --source point:2,2,2,6 \\
       --operator wilson --mass 0.2 --output q.npy
-  lanefield correlator --propagator p.npy q.npy --csv c.csv --plot c.svg \\
+  lanefield correlator --propagator p.npy q.npy --csv c.csv --plot c.pdf \\
       --json")]
 pub struct Correlator {
     /// Propagators to average, or a single one: arrays (T, Z, Y, X, 4, 4, 3, 3) of sink spin, source spin, sink colour, source colour. They are NumPy
@@ -61,8 +61,8 @@ pub struct Correlator {
     /// empty
     #[arg(long, help_heading = "Output", value_name = "C.csv")]
     csv: Option<PathBuf>,
-    /// Draw correlators and effective masses as SVG
-    #[arg(long, help_heading = "Output", value_name = "C.svg", value_parser = named(svg))]
+    /// Draw correlators and effective masses: .svg, .pdf or .png
+    #[arg(long, help_heading = "Output", value_name = "FILE", value_parser = named(figure))]
     plot: Option<PathBuf>,
     /// Print JSON instead of a table
     #[arg(long, help_heading = "Output")]
@@ -112,8 +112,8 @@ impl Correlator {
             let basis = twist.map_or_else(String::new, |angle| format!("; {}", twist::describe(angle)));
             let of = propagators::describe(&propagators).map(|of| of + &basis);
             let title = Title { extents, of, errors_from };
-            let svg = plot(&[curve("pion", &rows, |row| &row.pion), curve("rho", &rows, |row| &row.rho)], &title)?;
-            write_atomically(path, |writer| writer.write_all(svg.as_bytes()))?;
+            let curves = [curve("pion", &rows, |row| &row.pion), curve("rho", &rows, |row| &row.rho)];
+            write_figure(path, &plot(&curves, &title))?;
         }
         let (operator, parameters) = quark.map(|inputs| (inputs.operator.clone(), inputs.parameters.clone())).unzip();
         far_times::warn(&far_times::largest(propagators.iter().map(Propagator::relative_errors)));
@@ -251,10 +251,10 @@ fn rows(correlators: &[MesonCorrelators], samples: &[Vec<usize>], extents: Exten
 }
 
 /// What the picture shows of a meson.
-fn curve(name: &'static str, rows: &[Row], pick: fn(&Row) -> &Meson) -> Curve {
+fn curve(name: &str, rows: &[Row], pick: fn(&Row) -> &Meson) -> physics::Correlator {
     let mesons = || rows.iter().map(pick);
-    Curve {
-        name,
+    physics::Correlator {
+        name: name.to_owned(),
         correlator: mesons().map(|meson| (meson.value, meson.error)).collect(),
         masses: mesons().map(|meson| Some((meson.effective_mass?, meson.effective_mass_error))).collect(),
         fits: Vec::new(),

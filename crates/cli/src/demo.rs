@@ -5,18 +5,15 @@ use lanefield::backend::Threads;
 use lanefield::backend::opencl::OpenCl;
 use lanefield::backend::select::DeviceChoice;
 use lanefield::dynamic::ArrayShape;
-use lanefield::io::atomic::write_atomically;
 use lanefield::io::nersc;
 use lanefield::solver::WilsonSolve;
-use plotters::prelude::{
-    ChartBuilder, Color as _, IntoDrawingArea as _, IntoLogRange as _, LineSeries, RGBColor, SVGBackend, WHITE,
-};
+use lanefield_figure::{Axis, Drawing, Figure, Panel, Point, Series};
 use sha2::{Digest as _, Sha256};
 use textplots::{Chart, Plot as _, Shape};
 
 use super::args::opencl_device;
 use super::build_progress::announce;
-use super::files::{given, named, require_outputs, svg};
+use super::files::{figure, given, named, require_outputs, write_figure};
 use super::output::{Device, facts, print};
 use crate::prelude::*;
 use crate::solving::residual_history::history_bytes;
@@ -46,8 +43,8 @@ pub struct Demo {
     /// Number of CPU threads [default: RAYON_NUM_THREADS, else all cores]
     #[arg(long, value_name = "N")]
     threads: Option<Threads>,
-    /// Draw the residual history as SVG
-    #[arg(long, help_heading = "Output", value_name = "FILE.svg", value_parser = named(svg))]
+    /// Draw the residual history: .svg, .pdf or .png
+    #[arg(long, help_heading = "Output", value_name = "FILE", value_parser = named(figure))]
     plot: Option<PathBuf>,
     /// Print JSON instead of a picture and a table
     #[arg(long, help_heading = "Output")]
@@ -106,8 +103,7 @@ impl Demo {
         // If there is a device, it is the last one.
         let device = found.solved.last().map(|solved| solved.device.clone());
         if let Some(path) = &self.plot {
-            let svg = picture(&found.solved[0].history)?;
-            write_atomically(path, |out| std::io::Write::write_all(out, svg.as_bytes()))?;
+            write_figure(path, &picture(&found.solved[0].history))?;
         }
         show(self.json, Head::on(Kind::Demo, device), &found, Found::text)?;
         if let (Some(path), false) = (&self.plot, self.json) {
@@ -213,27 +209,11 @@ impl Found {
     }
 }
 
-fn picture(history: &[f64]) -> anyhow::Result<String> {
-    let mut svg = String::new();
-    {
-        let root = SVGBackend::with_string(&mut svg, (800, 480)).into_drawing_area();
-        root.fill(&WHITE)?;
-        let points: Vec<(f64, f64)> =
-            relative(history).map(|(k, y)| (f64::from(k), 10f64.powf(f64::from(y)))).collect();
-        let least = points.iter().map(|(_, y)| *y).fold(1.0, f64::min);
-        let title = format!("Conjugate gradients in f64: Wilson fermions, mass {MASS}, 8³×16, β = 6");
-        let mut chart = ChartBuilder::on(&root)
-            .margin(16)
-            .caption(title, ("sans-serif", 22))
-            .x_label_area_size(48)
-            .y_label_area_size(84)
-            .build_cartesian_2d(0.0..points.len() as f64, (least / 2.0..4.0).log_scale())?;
-        let mut mesh = chart.configure_mesh();
-        mesh.light_line_style(WHITE).bold_line_style(RGBColor(225, 225, 225)).label_style(("sans-serif", 14));
-        mesh.x_desc("iteration").x_label_formatter(&|k| format!("{k:.0}"));
-        mesh.y_desc("|r| / |b|").y_label_formatter(&|y| format!("{y:.0e}")).draw()?;
-        chart.draw_series(LineSeries::new(points, RGBColor(0, 114, 178).stroke_width(2)))?;
-        root.present()?;
-    }
-    Ok(svg)
+fn picture(history: &[f64]) -> Drawing {
+    let start = history.first().copied().unwrap_or(1.0);
+    let points = history.iter().enumerate().map(|(k, c)| Point::new(k as f64, (c / start).sqrt())).collect();
+    let mut panel = Panel::new(Axis::linear("iteration"), Axis::logarithmic("|r| / |b|"));
+    panel.series.push(Series::line("", 0, points));
+    let title = format!("Conjugate gradients in f64: Wilson fermions, mass {MASS}, 8³×16, β = 6").replace('-', "−");
+    Figure::new(title, vec![panel]).draw()
 }

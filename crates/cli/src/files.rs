@@ -11,6 +11,7 @@ use lanefield::io::lock::Lock;
 use lanefield::io::npy::{self, ArrayReal, NpyError};
 use lanefield::io::{claims, sidecar};
 use lanefield::reference::real::Real;
+use lanefield_figure as figure;
 
 use super::ranks;
 use crate::prelude::*;
@@ -178,15 +179,18 @@ pub fn require_writable(path: &Path) -> anyhow::Result<()> {
     if reached { Ok(()) } else { Ok(result?) }
 }
 
-/// Reads the name of a picture, which is always SVG.
-pub fn svg(path: &Path) -> Result<PathBuf, String> {
-    match has_extension(path, &["svg"]) || path.starts_with("/dev") {
-        true => Ok(path.to_owned()),
-        false => {
-            let path = path.display();
-            Err(format!("invalid name '{path}' of a picture: expected one that ends in .svg"))
-        }
+/// Reads the name of a figure, whose extension says its format.
+pub fn figure(path: &Path) -> Result<PathBuf, String> {
+    figure::Format::of(path).map(|_| path.to_owned()).map_err(|error| error.to_string())
+}
+
+/// Writes a figure in the format that the extension of its name says. The first rank writes.
+pub fn write_figure(path: &Path, drawing: &figure::Drawing) -> anyhow::Result<()> {
+    if ranks::is_first() {
+        let bytes = drawing.bytes(figure::Format::of(path)?);
+        write_atomically(path, |writer| io::Write::write_all(writer, &bytes))?;
     }
+    Ok(())
 }
 
 /// Reads an argument that is the name of a file, which need not be UTF-8.

@@ -1,24 +1,21 @@
 //! `lanefield flow`: the gradient flow of a configuration, its energy density and topological charge, and the scales t₀ and w₀.
 
-mod plot;
-
 use comfy_table::Table;
 use lanefield::gauge::{
-    Action, Flow as GradientFlow, FlowPoint, GaugeField, LARGEST_STEP, StepChoice, reference_time, reference_width,
+    Action, Flow as GradientFlow, FlowPoint, GaugeField, LARGEST_STEP, REFERENCE, StepChoice, flow_slope,
+    reference_time, reference_width,
 };
-use lanefield::io::atomic::write_atomically;
 use lanefield::io::configuration::ConfigurationFile;
+use lanefield_figure::physics;
 
 use super::args::{OnLatticeArgs, finite, positive_tolerance};
 use super::configuration::{ConfigArgs, FormatArgs, MadeOutput};
 use super::csv_output::{columns_with_bits, with_bits, write_csv};
-use super::files::{but_with, given, named, svg};
+use super::files::{but_with, figure, given, named, write_figure};
 use super::interrupt::{ends_on, keep};
 use super::output::{bits, number, small, table};
 use super::progress::ShareBar;
-use super::ranks::is_first;
 use crate::prelude::*;
-use plot::plot;
 
 /// Run the gradient flow of a configuration.
 ///
@@ -32,7 +29,7 @@ use plot::plot;
       --output weak.nersc
   lanefield flow --config weak.nersc --step 0.02 --time 0.4
   lanefield flow --config weak.nersc --action symanzik --adaptive 1e-6 \\
-      --time 2 --output flowed.nersc --csv flow.csv --plot flow.svg --json")]
+      --time 2 --output flowed.nersc --csv flow.csv --plot flow.pdf --json")]
 pub struct Flow {
     #[command(flatten)]
     input: ConfigArgs,
@@ -62,8 +59,8 @@ pub struct Flow {
     /// Write the measurements as CSV: each number with the 16 hex digits of its double
     #[arg(long, help_heading = "Output", value_name = "FLOW.csv")]
     csv: Option<PathBuf>,
-    /// Draw t²E over flow time as SVG
-    #[arg(long, help_heading = "Output", value_name = "FLOW.svg", value_parser = named(svg))]
+    /// Draw t²E and its slope over flow time, with t₀ and w₀: .svg, .pdf or .png
+    #[arg(long, help_heading = "Output", value_name = "FILE", value_parser = named(figure))]
     plot: Option<PathBuf>,
     #[command(flatten)]
     on: OnLatticeArgs,
@@ -128,12 +125,13 @@ impl Flow {
         // Each file, whatever becomes of the others.
         let written: anyhow::Result<Option<(PathBuf, &str)>> = output.map(write).transpose();
         let csv = write_csv(self.csv.as_deref(), columns_with_bits(&COLUMNS), report.times.iter().map(cells));
-        let plot = || -> anyhow::Result<()> {
-            let Some(path) = self.plot.as_ref().filter(|_| is_first()) else { return Ok(()) };
-            let svg = plot(&points, &format!("{} flow of {}", self.action, self.input.config.display()))?;
-            Ok(write_atomically(path, |writer| writer.write_all(svg.as_bytes()))?)
-        };
-        let plotted = plot();
+        let plotted = self.plot.as_ref().map_or(Ok(()), |path| {
+            let title = format!("{} flow of {}", self.action, self.input.config.display());
+            let energy = report.times.iter().map(|row| (row.t, row.t2_energy)).collect();
+            let (slope, reference) = (flow_slope(&points), REFERENCE);
+            let flow = physics::Flow { energy, slope, reference, t0: report.t0, w0: report.w0 };
+            write_figure(path, &physics::flow(&flow, &title).draw())
+        });
         if let Ok(output) = written.as_ref()
             && stopped
         {

@@ -1,4 +1,6 @@
-//! `lanefield observe`: plaquettes, rectangles, energy density, topological charge, Polyakov and Wilson loops of a configuration.
+//! `lanefield observe`: plaquettes, rectangles, energy density, topological charge, Polyakov and Wilson loops of configurations.
+
+mod report;
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,16 +11,23 @@ use lanefield::gauge::{
 };
 use lanefield::io::configuration::ConfigurationFile;
 use lanefield::reference::layout::DIMENSION_NAMES;
+use lanefield::statistics::Estimate;
 
 use super::args::OnLatticeArgs;
-use super::configuration::ConfigArgs;
+use super::configuration::EnsembleArgs;
+use super::configuration::list::Configurations;
+use super::files::{figure, given, named, require_outputs, write_figure};
 use super::interrupt::{advise, ends_on, keep};
-use super::output::{bits, joined, table, with_bits};
+use super::output::bits;
+use super::progress::progress_bar;
+use super::resampling::ResamplingArgs;
 use crate::prelude::*;
+use report::{Measured, Report, Value};
 
-/// Measure gauge observables of a configuration.
+/// Measure gauge observables of configurations.
 ///
-/// The configuration can be smeared or flowed first. Sums over sites are exact: the bits are the same on every device.
+/// Links can be smeared or flowed first. Sums over sites are exact: the bits are the same on every device. On several configurations it prints means with
+/// errors; --plot draws the history of each observable.
 ///
 /// docs/agreement.md lists the conventions of other programs.
 #[derive(Args)]
@@ -29,10 +38,14 @@ use crate::prelude::*;
   lanefield observe --config weak.nersc --flow 0.5 \\
       --observables clover,improved
   lanefield observe --config weak.nersc --smear hyp:0.75,0.6,0.3,1 \\
-      --observables wilson --loops 2,4")]
+      --observables wilson --loops 2,4
+  lanefield config generate heatbath --beta 5.7 --lattice 4.4.4.4 --seed 1 \\
+      --thermalise 20 --sweeps 60 --every 5 --output nine
+  lanefield observe --config nine --observables plaquette,clover \\
+      --plot history.pdf")]
 pub struct Observe {
     #[command(flatten)]
-    input: ConfigArgs,
+    input: EnsembleArgs,
     /// Observables to measure
     #[arg(
         long,
@@ -50,6 +63,11 @@ pub struct Observe {
     /// Maximum extents of Wilson loops, in space and in time [default: half of the lattice]
     #[arg(long, value_name = "R,T", value_parser = loops)]
     loops: Option<[usize; 2]>,
+    #[command(flatten)]
+    errors: ResamplingArgs,
+    /// Draw the history of each observable of several configurations: .svg, .pdf or .png
+    #[arg(long, help_heading = "Output", value_name = "FILE", value_parser = named(figure))]
+    plot: Option<PathBuf>,
     #[command(flatten)]
     on: OnLatticeArgs,
 }
@@ -115,16 +133,91 @@ pub fn loops(text: &str) -> Result<[usize; 2], String> {
 
 impl Observe {
     pub fn run(self) -> anyhow::Result<Outcome> {
-        let file = self.input.read(&self.on.ranks)?;
-        let backend = self.on.open(&file.lattice, Precision::F64)?;
-        let values = backend.install(|| self.measure(&backend, &file))?;
-        let lattice = file.lattice.extents().as_array();
-        let smearing = self.smear.map(|smearing| smearing.to_string());
-        let report = Report { lattice, flow: self.flow.map(|flow| flow.to_string()), smearing, values };
-        show(self.on.json, Head::on(Kind::Observe, backend.device()), &report, Report::text)
+        let files = self.input.files()?;
+        let inputs: Vec<(&str, &Path)> = files.iter().map(|path| ("--config", path.as_path())).collect();
+        require_outputs(&given([("--plot", &self.plot)]).collect::<Vec<_>>(), &inputs)?;
+        ensure!(
+            files.len() > 1 || self.plot.is_none(),
+            "--plot draws a history, which takes 2 configurations or more, and there is 1"
+        );
+        self.errors.require(files.len())?;
+        let configurations = Configurations::begin(&files, self.input.read, &self.on.ranks)?;
+        let whole = configurations.lattice().clone();
+        let backend = self.on.open(&whole, Precision::F64)?;
+        let bar = progress_bar();
+        bar.set_length(files.len() as u64);
+        let mut measured: Vec<(String, Vec<(String, f64)>)> = Vec::new();
+        for configuration in configurations {
+            let (path, file) = configuration?;
+            let values = backend.install(|| self.measure(&backend, &file));
+            let values = values.with_context(|| format!("failed to measure on {}", path.display()))?;
+            // One that a signal ended has no place among several.
+            let is_whole = measured.first().is_none_or(|(_, first)| first.len() == values.len());
+            if is_whole {
+                measured.push((path.display().to_string(), values));
+            }
+            bar.inc(1);
+            if files.len() > 1 {
+                keep();
+                if ends_on(&whole) {
+                    break;
+                }
+            }
+        }
+        bar.finish_and_clear();
+        if measured.len() < files.len() {
+            let [done, all] = [measured.len(), files.len()];
+            say!("interrupted: a signal ended it after {done} of {all} configurations, whose observables follow");
+        }
+        let lattice = whole.extents().as_array();
+        let report = self.report(lattice, measured, files.len() > 1)?;
+        let plotted = match &self.plot {
+            Some(path) => {
+                let before = [&report.flow, &report.smearing].into_iter().flatten().next();
+                let before = before.map_or_else(String::new, |what| format!(", after {what}"));
+                write_figure(path, &report.figure(&format!("Observables on {}{before}", whole.extents())).draw())
+            }
+            None => Ok(()),
+        };
+        // What cannot be kept is printed.
+        show(self.on.json, Head::on(Kind::Observe, backend.device()), &report, Report::text)?;
+        plotted?;
+        Ok(Outcome::Done)
     }
 
-    fn measure(&self, backend: &AnyBackend, file: &ConfigurationFile) -> Result<Vec<Value>, GaugeFieldError> {
+    /// Of one configuration its values; of several their means with errors, and the values of each.
+    fn report(
+        &self,
+        lattice: [usize; 4],
+        measured: Vec<(String, Vec<(String, f64)>)>,
+        several: bool,
+    ) -> anyhow::Result<Report> {
+        let names: Vec<String> =
+            measured.first().iter().flat_map(|(_, first)| first.iter()).map(|(name, _)| name.clone()).collect();
+        let (files, values): (Vec<String>, Vec<Vec<f64>>) = measured
+            .into_iter()
+            .map(|(file, values)| (file, values.into_iter().map(|(_, value)| value).collect::<Vec<f64>>()))
+            .unzip();
+        let smearing = self.smear.as_ref().map(Smearing::to_string);
+        let flow = self.flow.map(|flow| flow.to_string());
+        let value = |name: String, value: f64, error| Value { name, value, bits: bits(value), error };
+        if !several {
+            let values =
+                names.into_iter().zip(values.into_iter().flatten()).map(|(name, x)| value(name, x, None)).collect();
+            return Ok(Report { lattice, flow, smearing, values, history: Vec::new(), bins: None });
+        }
+        // After a signal there may be fewer than were given.
+        let errors = if self.errors.require(values.len()).is_ok() { self.errors } else { ResamplingArgs::default() };
+        let samples = errors.samples(&values)?;
+        let means = errors.resampling().estimates(&samples, |mean| mean.iter().copied().map(Some).collect());
+        let of_mean = |(name, mean): (String, Option<Estimate>)| mean.map(|mean| value(name, mean.value, mean.error));
+        let means = names.into_iter().zip(means).filter_map(of_mean).collect();
+        let bins = Some(errors.bins(&files));
+        let history = files.into_iter().zip(values).map(|(file, values)| Measured { file, values }).collect();
+        Ok(Report { lattice, flow, smearing, values: means, history, bins })
+    }
+
+    fn measure(&self, backend: &AnyBackend, file: &ConfigurationFile) -> Result<Vec<(String, f64)>, GaugeFieldError> {
         let configuration = &file.configuration;
         let mut field = GaugeField::new(backend, configuration, self.on.backend.lanes)?;
         if self.flow.is_some() {
@@ -150,7 +243,7 @@ impl Observe {
             field.smear(smearing)?;
         }
         let mut values = Vec::new();
-        let mut add = |name: String, value: f64| values.push(Value { name, value, bits: bits(value) });
+        let mut add = |name: String, value: f64| values.push((name, value));
         let of_planes =
             |name: &str, OfPlanes { all, spatial, temporal }: OfPlanes, add: &mut dyn FnMut(String, f64)| {
                 add(name.to_owned(), all);
@@ -197,35 +290,5 @@ impl Observe {
             }
         }
         Ok(values)
-    }
-}
-
-/// What was measured. As JSON, these fields.
-#[derive(Serialize)]
-struct Report {
-    lattice: [usize; 4],
-    /// Time and step of the Wilson flow that was taken first; null if there was none.
-    flow: Option<String>,
-    /// What the links were smeared by first; null if they were not.
-    smearing: Option<String>,
-    values: Vec<Value>,
-}
-
-#[derive(Serialize)]
-struct Value {
-    name: String,
-    value: f64,
-    bits: String,
-}
-
-impl Report {
-    fn text(&self) -> String {
-        let smeared = self.smearing.as_ref().map_or_else(String::new, |smearing| format!(", smeared by {smearing}"));
-        let flowed = self.flow.as_ref().map_or_else(String::new, |flow| format!(", after the Wilson flow {flow}"));
-        let mut table = table(["observable", "value"], 1..2);
-        for Value { name, value, .. } in &self.values {
-            table.add_row([name.clone(), with_bits(*value)]);
-        }
-        format!("{}{flowed}{smeared}\n{table}", joined(&self.lattice, "."))
     }
 }

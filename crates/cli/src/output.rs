@@ -261,6 +261,10 @@ impl From<Lattice> for Layout {
 }
 
 impl Layout {
+    pub fn extents(&self) -> String {
+        joined(&self.lattice, ".")
+    }
+
     /// The layout in words. `what` follows the extents.
     pub fn with(&self, what: &str) -> String {
         let Self { lattice, lane_bytes, virtual_nodes } = self;

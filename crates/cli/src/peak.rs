@@ -9,7 +9,6 @@ use crate::prelude::*;
 
 use lanefield::backend::opencl::Tuning;
 use lanefield::dynamic::Here;
-use lanefield::io::atomic::write_atomically;
 use lanefield::kernel::{Geometry, Kernel};
 use lanefield_lab::ceilings::MemoryOf;
 use lanefield_lab::peak::roofline::Roofline;
@@ -20,7 +19,7 @@ use lanefield_lab::{BenchOptions, KernelRecord, kernels_to_time, usual_sites};
 use super::args::{PlaceArgs, of_storage};
 use super::bench::arguments::time;
 use super::build_ahead::{Builder, JobsArgs};
-use super::files::{named, require_outputs, svg};
+use super::files::{figure, named, require_outputs, write_figure};
 use super::interrupt;
 use super::progress::with_bar;
 
@@ -64,8 +63,8 @@ pub struct Peak {
     /// Print JSON, with all sweeps, instead of tables
     #[arg(long, help_heading = "Output")]
     json: bool,
-    /// Draw the roofline to this file, with kernels that are timed for it
-    #[arg(long, help_heading = "Output", value_name = "FILE.svg", value_parser = named(svg))]
+    /// Draw the roofline to this file (.svg, .pdf or .png), with kernels that are timed for it
+    #[arg(long, help_heading = "Output", value_name = "FILE", value_parser = named(figure))]
     roofline: Option<PathBuf>,
     /// Kernels on the roofline: all, a family or a kernel [default: stencils and blas]
     #[arg(long = "kernel", alias = "kernels", value_name = "KERNEL,…", value_delimiter = ',', requires = "roofline")]
@@ -168,8 +167,7 @@ impl Peak {
         if let Some(path) = &self.roofline {
             let (extents, records) = self.kernels(list, &mut backend)?;
             let found = Roofline::new(&peak, &records);
-            let svg = plot::plot(&found, &peak.device, extents)?;
-            write_atomically(path, |out| out.write_all(svg.as_bytes()))?;
+            write_figure(path, &plot::plot(&found, &peak.device, extents))?;
             roofline = Some(found);
         }
         let head = Head::on(Kind::Peak, backend.device());

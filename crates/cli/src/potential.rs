@@ -1,22 +1,24 @@
 //! `lanefield potential`: the static potential of Wilson loops on several configurations, the string tension and Sommer's scale r₀.
 
+mod report;
+
 use lanefield::gauge::{Cornell, GaugeField, PotentialPoint, Smearing, potential};
 use lanefield::io::configuration::ConfigurationFile;
 use lanefield::statistics::{Estimate, Samples, Window, chi_squared_tail};
 
 use super::args::BackendArgs;
 use super::configuration::EnsembleArgs;
-use super::csv_output::{decimal, with_bits, write_csv};
-use super::files::{given, require_outputs};
+use super::csv_output::write_csv;
+use super::files::{figure, given, named, require_outputs, write_figure};
 use super::interrupt::{ends_on, keep};
 use super::observe::loops;
-use super::output::{fitted, table};
 use super::progress::progress_bar;
 use super::ranks::{RanksArgs, is_first};
 use super::resampling::{Bins, Number, Quality, ResamplingArgs};
 use super::smear::smear_until_a_signal;
 use crate::configuration::list::{Configurations, twice};
 use crate::prelude::*;
+use report::{CURVE, Distance, Fit, HEADER, Report};
 
 /// Measure and fit the static quark potential.
 ///
@@ -33,7 +35,7 @@ use crate::prelude::*;
   lanefield potential --config nine --smear spatial-ape:0.5,5 --loops 3,3
   lanefield potential --config nine \\
       --smear hyp:0.75,0.6,0.3,1 spatial-ape:0.5,5 --loops 3,3 \\
-      --fit 1:3 --bootstrap 100 --seed 1 --csv potential.csv")]
+      --fit 1:3 --bootstrap 100 --seed 1 --plot potential.pdf")]
 pub struct Potential {
     #[command(flatten)]
     input: EnsembleArgs,
@@ -52,6 +54,9 @@ pub struct Potential {
     /// Write the potential at all times as CSV. Undefined values are empty
     #[arg(long, help_heading = "Output", value_name = "FILE.csv")]
     csv: Option<PathBuf>,
+    /// Draw V(r) at the first times, with a fit and r₀: .svg, .pdf or .png
+    #[arg(long, help_heading = "Output", value_name = "FILE", value_parser = named(figure))]
+    plot: Option<PathBuf>,
     /// Print JSON instead of tables
     #[arg(long, help_heading = "Output")]
     json: bool,
@@ -83,7 +88,7 @@ impl Potential {
     pub fn run(self) -> anyhow::Result<Outcome> {
         let files = self.input.files()?;
         let inputs: Vec<(&str, &Path)> = files.iter().map(|path| ("FILES", path.as_path())).collect();
-        require_outputs(&given([("--csv", &self.csv)]).collect::<Vec<_>>(), &inputs)?;
+        require_outputs(&given([("--csv", &self.csv), ("--plot", &self.plot)]).collect::<Vec<_>>(), &inputs)?;
         let configurations = Configurations::begin(&files, self.input.read, &self.ranks)?;
         let lattice = configurations.lattice().clone();
         let extents = lattice.extents();
@@ -162,9 +167,13 @@ impl Potential {
         report.fits.iter().for_each(|fit| fit.quality.say(&format!("the fit at t = {}", fit.time)));
         let header = HEADER.iter().chain(&Quality::COLUMNS).chain(&Bins::COLUMNS);
         let written = write_csv(self.csv.as_deref(), header, report.rows());
+        let plotted = self.plot.as_ref().map_or(Ok(()), |path| {
+            write_figure(path, &report.figure(&format!("Static potential on {extents}")).draw())
+        });
         // What cannot be kept is printed.
         show(self.json, Head::on(Kind::Potential, backend.device()), &report, Report::text)?;
         written?;
+        plotted?;
         Ok(Outcome::Done)
     }
 
@@ -270,134 +279,22 @@ impl Averaged {
             };
             Cornell::fit(&points.iter().map(moved).collect::<Option<Vec<_>>>()?)
         };
+        // The parameters, r₀, and the curve for a figure.
+        let distances = || (0..=CURVE).map(|k| first as f64 + (last - first) as f64 * k as f64 / CURVE as f64);
         let found = self.errors.resampling().estimates(&self.samples, |mean| match refitted(mean) {
-            Some(fit) => vec![Some(fit.constant), Some(fit.coulomb), Some(fit.tension), fit.sommer()],
-            None => vec![None; 4],
+            Some(fit) => {
+                let parameters = [Some(fit.constant), Some(fit.coulomb), Some(fit.tension), fit.sommer()];
+                parameters.into_iter().chain(distances().map(|r| Some(fit.at(r)))).collect()
+            }
+            None => vec![None; 4 + CURVE + 1],
         });
+        let curve = distances().zip(found.iter().skip(4)).filter_map(|(r, value)| Some((r, (*value)?))).collect();
         let number = |k: usize| found.get(k).copied().flatten().map(Number::from);
         let [constant, coulomb, tension, r0] = [0, 1, 2, 3].map(number);
         let (chi_squared, degrees) = (cornell.chi_squared(&points), points.len() - 3);
         let cure = "take other distances, or a later time";
         let mut quality = Quality::of(chi_squared, degrees, chi_squared_tail(chi_squared, degrees), cure);
         quality.warn_of_errors(self.samples.bins().len(), &self.errors);
-        Ok(Fit { time, constant, coulomb, tension, r0, quality })
+        Ok(Fit { time, constant, coulomb, tension, r0, quality, curve })
     }
 }
-
-#[derive(Serialize)]
-struct Report {
-    lattice: [usize; 4],
-    /// What the links were smeared by first, one after the other.
-    smearing: Vec<String>,
-    #[serde(flatten)]
-    bins: Bins,
-    distances: Vec<Distance>,
-    /// The distances that were fitted; null where smearing leaves too few.
-    first: Option<usize>,
-    last: Option<usize>,
-    /// At each time at which all of their potentials have an error.
-    fits: Vec<Fit>,
-    /// Why there are no fits at other times, and what there is to say of the distances.
-    warnings: Vec<String>,
-}
-
-#[derive(Serialize)]
-struct Distance {
-    r: usize,
-    /// At t = 1, 2, …; null where a loop is not positive.
-    potential: Vec<Option<Number>>,
-}
-
-/// V₀ − α/r + σ r.
-#[derive(Serialize)]
-struct Fit {
-    /// t.
-    time: usize,
-    /// V₀.
-    constant: Option<Number>,
-    /// α.
-    coulomb: Option<Number>,
-    /// σ a².
-    tension: Option<Number>,
-    /// r₀ / a; null of a potential that does not confine.
-    r0: Option<Number>,
-    #[serde(flatten)]
-    quality: Quality,
-}
-
-impl Report {
-    fn text(&self) -> String {
-        let times = self.distances.first().map_or(0, |distance| distance.potential.len());
-        let titles = (1..=times).map(|t| format!("t = {t}"));
-        let mut potentials = table(std::iter::once("r".to_owned()).chain(titles), 0..1);
-        let shown = |number: &Option<Number>| number.as_ref().map_or_else(String::new, Number::digits);
-        for Distance { r, potential } in &self.distances {
-            potentials.add_row(std::iter::once(r.to_string()).chain(potential.iter().map(shown)));
-        }
-        let smeared = match self.smearing.is_empty() {
-            true => String::new(),
-            false => format!(", links smeared by {}", self.smearing.join(", then ")),
-        };
-        let mut text = format!("V(r) = ln [W(r, t) / W(r, t + 1)]{smeared}\n{potentials}");
-        if let (Some(first), Some(last), false) = (self.first, self.last, self.fits.is_empty()) {
-            let mut fits = table(["t", "V₀", "α", "σ a²", "r₀ / a"].into_iter().chain(Quality::TITLES), []);
-            for fit in &self.fits {
-                let numbers = [&fit.constant, &fit.coulomb, &fit.tension, &fit.r0].map(shown);
-                fits.add_row(std::iter::once(fit.time.to_string()).chain(numbers).chain(fit.quality.shown()));
-            }
-            let fits = fitted(fits, &["χ² per degree", "V₀", "α"]);
-            text += &format!("\n\nV₀ − α/r + σ r to r = {first} to {last}\n{fits}");
-        }
-        text + &format!("\n\n{}", self.bins.describe())
-    }
-
-    /// The rows of the CSV: those of the potential, then those of the fits.
-    fn rows(&self) -> impl Iterator<Item = Vec<String>> {
-        let cells = |number: &Option<Number>| {
-            let [value, bits] = with_bits(number.as_ref().map(|number| number.value));
-            [value, bits, decimal(number.as_ref().and_then(|number| number.error))]
-        };
-        let potentials = self.distances.iter().flat_map(move |Distance { r, potential }| {
-            potential.iter().enumerate().map(move |(k, number)| {
-                let [value, bits, error] = cells(number);
-                let mut row = vec![r.to_string(), (k + 1).to_string(), value, bits, error];
-                row.resize(HEADER.len() + Quality::COLUMNS.len(), String::new());
-                row
-            })
-        });
-        let fits = self.fits.iter().map(move |fit| {
-            let mut row = vec![String::new(), fit.time.to_string()];
-            row.resize(5, String::new());
-            row.extend([self.first, self.last].map(|r| r.map_or_else(String::new, |r| r.to_string())));
-            for number in [&fit.constant, &fit.coulomb, &fit.tension, &fit.r0] {
-                let [value, _, error] = cells(number);
-                row.extend([value, error]);
-            }
-            row.extend(fit.quality.cells());
-            row
-        });
-        potentials.chain(fits).map(|mut row| {
-            row.extend(self.bins.cells());
-            row
-        })
-    }
-}
-
-/// The columns of the CSV, before those of the quality of fits and of bins.
-const HEADER: [&str; 15] = [
-    "r",
-    "t",
-    "potential",
-    "potential_bits",
-    "error",
-    "fit_first",
-    "fit_last",
-    "constant",
-    "constant_error",
-    "coulomb",
-    "coulomb_error",
-    "tension",
-    "tension_error",
-    "r0",
-    "r0_error",
-];

@@ -176,11 +176,11 @@ impl Quality {
         [quality, per_degree.unwrap_or_else(|| "none".to_owned()), p]
     }
 
-    /// "χ² 7.31 / 4, p 0.12", for a plot.
+    /// "χ²/dof = 7.31/4, p = 0.12", for a figure.
     pub fn label(&self) -> String {
-        let [quality, _, p] = self.shown();
+        let p = self.p_value.map_or_else(String::new, |p| format!(", p = {}", probability(p)));
         let poor = if self.p_value.is_some_and(|p| p < POOR) { ": poor fit" } else { "" };
-        format!("χ² {quality}, p {p}{poor}")
+        format!("χ²/dof = {}/{}{p}{poor}", shown(self.chi_squared), self.degrees)
     }
 
     pub const COLUMNS: [&'static str; 3] = ["chi_squared", "degrees", "p_value"];

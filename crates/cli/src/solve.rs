@@ -1,6 +1,7 @@
 //! `lanefield solve`: M ψ = η for any operator, in any solver, with the residual history that can be compared as integers; checkpoints and
 //! records for long runs.
 
+mod plot;
 mod summary;
 
 use lanefield::dynamic::ArrayShape;
@@ -16,13 +17,14 @@ use lanefield::solver::{
     DescribedSolve, Digests, Eigenpairs, Solve as How, SolveError, Watchers, identity, solve_deflated,
     solve_with_shifts,
 };
+use lanefield_figure::short;
 use lanefield_lab::bandwidth::Operation;
 use lanefield_lab::trace::{Group, span};
 
 use super::args::{BackendArgs, HopArgs, SumArgs, SumKind, of_methods};
 use super::array_output::{self, ArrayOutput};
 use super::fields::{shape_of_model, write_field};
-use super::files::{given, named, npy_name};
+use super::files::{figure, given, named, npy_name, write_figure};
 use super::operator::{Invertible, OperatorArgs, check, json_of};
 use super::ranks;
 use crate::prelude::*;
@@ -40,7 +42,7 @@ use summary::Summary;
 #[command(after_help = "Examples:
   lanefield config generate weak --lattice 8.8.8.8 --seed 1 --output weak.nersc
   lanefield solve --config weak.nersc --source gauss:7 --mass 0.1 \\
-      --history history.csv
+      --history history.csv --plot history.pdf
   lanefield solve --config weak.nersc --source point:0,0,0,0,0,0 --mass 0.1 \\
       --precision f32 --output x.npy --device cpu
   lanefield solve --config weak.nersc --source gauss:7 --mass 0.1 \\
@@ -99,6 +101,9 @@ pub struct Solve {
     /// right-hand side or shift comes first. Without --batch, it is also written when the solver does not converge or a signal ends it
     #[arg(long, help_heading = "Output", value_name = "H.csv")]
     history: Option<PathBuf>,
+    /// Draw |r|²/|b|² over the iterations of each right-hand side or shift: .svg, .pdf or .png. It is also drawn when the solver does not converge
+    #[arg(long, help_heading = "Output", value_name = "FILE", value_parser = named(figure))]
+    plot: Option<PathBuf>,
     /// Compare the memory traffic with the copy bandwidth: it is measured after the solve
     #[arg(long, help_heading = "Output")]
     bandwidth: bool,
@@ -146,7 +151,7 @@ impl Solve {
             "--deflate is for solvers of the normal equations; bicgstab solves the operator itself"
         );
         let outputs: Vec<(&str, &Path)> =
-            given([("--history", &self.history)]).chain(self.long_run.outputs()).collect();
+            given([("--history", &self.history), ("--plot", &self.plot)]).chain(self.long_run.outputs()).collect();
         let inputs: Vec<(&str, &Path)> =
             self.input.files().into_iter().chain(self.long_run.inputs()).chain(self.deflation.inputs()).collect();
         let resumes = |argument: &str| self.long_run.resumes(argument);
@@ -268,6 +273,8 @@ impl Solve {
                     Some(_) => write_batch_history(self.history.as_deref(), histories),
                     None => write_history(self.history.as_deref(), &report.info().history),
                 };
+                let courses = report.rhs.iter().map(|rhs| (&rhs.info.history[..], Some(rhs.info.source_norm2)));
+                let plotted = self.draw(courses, &summary);
                 let mut axes = Vec::new();
                 if let (Some(path), Some(output)) = (&self.output, &output) {
                     let nrhs = self.number_of_solutions();
@@ -313,21 +320,45 @@ impl Solve {
                     output.describe::<R>(axes)?;
                 }
                 history?;
+                plotted?;
                 Ok(long_run.outcome(summary.course.outcome()))
             }
             Err(error) => self.long_run.without_solution(
                 &long_run,
                 (error, "failed to solve"),
                 (self.json, difference()),
-                given([("--history", &self.history)]),
+                given([("--history", &self.history), ("--plot", &self.plot)]),
                 |error, history| {
                     let kept = write_until_then(history);
+                    let plotted = self.draw(long_run.histories().map(|history| (history, None)), &summary);
                     summary.failed(error, history);
                     show(self.json, Head::on(Kind::Solve, backend.device()), &summary, Summary::text)?;
+                    plotted?;
                     Ok(kept)
                 },
             ),
         }
+    }
+
+    /// Draws the course of each solution: |r|² and |b|².
+    fn draw<'h>(
+        &self,
+        courses: impl Iterator<Item = (&'h [f64], Option<f64>)>,
+        summary: &Summary,
+    ) -> anyhow::Result<()> {
+        let Some(path) = &self.plot else { return Ok(()) };
+        let shifts = self.shifts.as_deref();
+        let named = |(k, (history, source_norm2)): (usize, (&'h [f64], Option<f64>))| {
+            let name = match shifts.and_then(|shifts| shifts.get(k)) {
+                Some(shift) => format!("σ = {}", short(*shift, 4)),
+                None => format!("right-hand side {}", k + 1),
+            };
+            plot::Course { name, history, source_norm2: source_norm2.filter(|norm2| *norm2 > 0.0) }
+        };
+        let courses: Vec<plot::Course<'_>> = courses.enumerate().map(named).collect();
+        let of = if shifts.is_some() { "shifts" } else { "right-hand sides" };
+        let [title, note] = summary.captions();
+        write_figure(path, &plot::plot(&courses, of, summary.course.tolerance(), [&title, &note]))
     }
 
     /// Right-hand sides of a batch, or shifts; none of a solve of one system.

@@ -311,9 +311,9 @@ fn the_map_has_a_square_for_each_slice_and_the_sites_that_differ() {
     // The cause is on as many lines as it needs.
     let cause = said.lines().find_map(|line| line.strip_prefix("cause    ")).unwrap();
     let first = said.lines().next().unwrap();
-    assert_contains(&map, &["<svg", "t 7", "z 3", first, &cause[..60], &cause[cause.len() - 20..]]);
+    assert_contains(&map, &["<svg", "t = 7", "z = 3", first, &cause[..60], &cause[cause.len() - 20..]]);
     // Grey squares, one for each z and t, and one in the legend.
-    assert_eq!(map.matches("#ECEEF1").count(), 4 * 8 + 1);
+    assert_eq!(map.matches("#eceef1").count(), 4 * 8 + 1);
 }
 
 #[test]

@@ -20,6 +20,7 @@ mod doctor;
 mod eigen;
 mod emit;
 mod estimate;
+mod figures;
 mod gauge;
 mod golden;
 mod guidelines;

@@ -5,7 +5,7 @@ use std::process::Command;
 use super::Folder;
 
 /// Command lines, each of which would write to a file of the user's.
-const WRITE: [&str; 24] = [
+const WRITE: [&str; 27] = [
     "config generate hot --lattice 4.4.4.4 --seed 1 --output FILE",
     "config convert gauge.nersc FILE.npy",
     "apply --operator hop --config gauge.nersc --source gauss:1 --output FILE.npy",
@@ -18,6 +18,9 @@ const WRITE: [&str; 24] = [
     "propagator --operator wilson --mass 0.5 --config gauge.nersc --source point:0,0,0,0 --output FILE.npy",
     "correlator --propagator p.npy --csv FILE",
     "correlator --propagator p.npy --plot FILE.svg",
+    "solve --config gauge.nersc --source gauss:1 --mass 0.5 --plot FILE.pdf",
+    "potential gauge.nersc --loops 3,2 --plot FILE.png",
+    "observe --config gauge.nersc --plot FILE.svg",
     "flow --config gauge.nersc --time 0.1 --csv FILE",
     "smear --smear stout:0.1,1 --config gauge.nersc --output FILE",
     "potential --config gauge.nersc --loops 3,2 --csv FILE",

@@ -119,7 +119,7 @@ fn the_plot_is_an_svg_with_labelled_axes_a_title_and_a_legend() {
     folder.succeeds("correlator --propagator p.npy --origin-time 2 --device cpu --plot c.svg");
     let svg = text(&folder.read("c.svg"));
     assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"));
-    let parts = ["Correlators on 4.2.2.6", "t, time from the source", "C(t)", "effective mass", "pion", "rho"];
+    let parts = ["Correlators on 4.2.2.6", "t / a", "C(t)", "a m(t)", "pion", "rho"];
     assert_contains(&svg, &parts);
 }
 
@@ -231,8 +231,8 @@ fn a_file_that_is_no_propagator_is_refused() {
     std::fs::remove_file(folder.path("undescribed.npy")).unwrap();
     assert_contains(&fails("p.npy --csv same.svg --plot same.svg"), &["name the same file"]);
     assert_contains(&fails("p.npy --csv p.npy"), &["name the same file"]);
-    let refused = folder.misused("correlator --device cpu --propagator p.npy --plot p.png");
-    assert_contains(&refused, &["'p.png'", "ends in .svg"]);
+    let refused = folder.misused("correlator --device cpu --propagator p.npy --plot p.gif");
+    assert_contains(&refused, &["cannot write p.gif: expected .svg, .pdf or .png"]);
     assert_eq!(folder.names(), ["gauge.nersc", "p.npy", "p.npy.json", "spinor.npy", "spinor.npy.json"]);
 }
 

@@ -84,6 +84,12 @@ impl Summary {
         }
     }
 
+    /// What a figure is of: the operator, and the solver.
+    pub fn captions(&self) -> [String; 2] {
+        let settings = self.course.describe(&self.solver_description);
+        [self.description.clone(), format!("{settings}; {}", self.fields.describe())]
+    }
+
     /// What did not fit the device.
     pub fn fell_back(&mut self, device: Option<&OpenCl>) {
         self.fallback_bytes = device.map_or(0, |device| device.context().memory_statistics().fallback_bytes);

@@ -139,6 +139,11 @@ impl Fields {
         }
     }
 
+    /// The lattice and its boundary, for a figure.
+    pub fn describe(&self) -> String {
+        format!("{}, boundary {}, {}", self.layout.extents(), self.boundary, self.precision)
+    }
+
     /// The device, the operator in words, and these fields, as text.
     pub fn facts(&self, device: &str, operator: &str, course: &Course) -> Vec<Fact> {
         vec![
@@ -165,6 +170,10 @@ impl Course {
     pub fn converge<R>(&mut self, report: &SolveReport<R>) {
         self.converged = true;
         self.unchecked.clone_from(&report.unchecked);
+    }
+
+    pub fn tolerance(&self) -> f64 {
+        self.tolerance
     }
 
     pub fn is_checked(&self) -> bool {

@@ -3,15 +3,15 @@
 use std::fmt;
 use std::str::FromStr;
 
-use lanefield::io::atomic::write_atomically;
 use lanefield::observable::{Hadron, Momentum, TwistAngle};
 use lanefield::statistics::{self, Covariance, Fitted, Regularised, Samples, States, Window};
+use lanefield_figure::physics::{Correlator, FittedMass};
 
 use super::data::{Data, Inputs, Measured, name_of};
-use crate::correlator::plot::{Band, Curve, Title, plot};
+use crate::correlator::plot::{Title, plot};
 use crate::csv_output::{decimal, with_bits, write_csv};
 use crate::far_times;
-use crate::files::{given, named, require_outputs, svg};
+use crate::files::{figure, given, named, require_outputs, write_figure};
 use crate::numbers::with_error;
 use crate::output::{bits, fitted, table};
 use crate::prelude::*;
@@ -34,7 +34,7 @@ use crate::twist;
       --thermalise 20 --sweeps 70 --every 10 --output five
   lanefield spectrum measure --config five --operator wilson --mass 0.5 \\
       --source point:0,0,0,0 --output five.json
-  lanefield spectrum fit five.json --fit pion:2:4 --plot pion.svg
+  lanefield spectrum fit five.json --fit pion:2:4 --plot pion.pdf
   lanefield spectrum fit five.json --uncorrelated --csv masses.csv \\
       --fit pion:1:4 rho:1:3 --bootstrap 100 --seed 1 --json")]
 pub struct Fit {
@@ -61,8 +61,8 @@ pub struct Fit {
     /// Write correlators and effective masses with their errors as CSV. Undefined values are empty
     #[arg(long, help_heading = "Output", value_name = "FILE.csv")]
     csv: Option<PathBuf>,
-    /// Draw correlators, effective masses and fits as SVG
-    #[arg(long, help_heading = "Output", value_name = "FILE.svg", value_parser = named(svg))]
+    /// Draw correlators, effective masses and fits: .svg, .pdf or .png
+    #[arg(long, help_heading = "Output", value_name = "FILE", value_parser = named(figure))]
     plot: Option<PathBuf>,
     /// Print JSON instead of tables
     #[arg(long, help_heading = "Output")]
@@ -133,9 +133,8 @@ impl Fit {
         if let Some(path) = &self.plot {
             let of = format!("{}; {}", describe(&data.inputs), bins.describe());
             let title = Title { extents, of: Some(of), errors_from: None };
-            let curves: Vec<Curve> = hadrons.iter().map(|series| series.curve(&fits)).collect();
-            let svg = plot(&curves, &title)?;
-            write_atomically(path, |writer| writer.write_all(svg.as_bytes()))?;
+            let curves: Vec<Correlator> = hadrons.iter().map(|series| series.curve(&fits)).collect();
+            write_figure(path, &plot(&curves, &title))?;
         }
         let report = Report {
             lattice: data.inputs.lattice,
@@ -327,19 +326,19 @@ struct State {
 }
 
 impl Series {
-    fn curve(&self, fits: &[FitOf]) -> Curve {
+    fn curve(&self, fits: &[FitOf]) -> Correlator {
         let of_this = fits.iter().filter(|fit| fit.hadron == self.hadron);
-        let band = |fit: &FitOf| Band {
-            first: fit.first,
-            last: fit.last,
-            mass: (fit.states[0].mass, fit.states[0].mass_error),
-            label: format!("{}, {} to {}: {}", fit.hadron, fit.first, fit.last, fit.quality.label()),
+        let band = |fit: &FitOf| {
+            let mass = (fit.states[0].mass, fit.states[0].mass_error);
+            let [value, quality] = [with_error(mass.0, mass.1), fit.quality.label()];
+            let label = format!("{}, {} to {}: a m = {value}, {quality}", fit.hadron, fit.first, fit.last);
+            FittedMass { first: fit.first, last: fit.last, mass, label }
         };
         let number = |number: &Number| (number.value, number.error);
         // Some correlators are negative in Grid's sign; on a logarithmic axis they are shown with the other one.
         let sign = if self.correlator.iter().skip(1).map(|c| c.value).sum::<f64>() < 0.0 { -1.0 } else { 1.0 };
-        Curve {
-            name: self.hadron.name(),
+        Correlator {
+            name: self.hadron.name().to_owned(),
             correlator: self.correlator.iter().map(|c| (sign * c.value, c.error)).collect(),
             masses: self.effective_masses.iter().map(|mass| mass.as_ref().map(number)).collect(),
             fits: of_this.map(band).collect(),
