@@ -256,7 +256,7 @@ impl SumArgs {
 
 /// What defines the hop, in addition to the configuration.
 #[derive(Args, Clone, Debug)]
-#[command(next_help_heading = super::operator::HEADING)]
+#[command(next_help_heading = "Operator")]
 pub struct HopArgs {
     /// Boundary phases in x,y,z,t: 1 periodic, -1 antiperiodic, 0 fixed (no hop across the boundary), or an angle θ in units of π, such as 0.25pi or
     /// pi/3. An angle means ψ(x + L) = e^{iθ} ψ(x), and requires --reconstruct 18

@@ -4,5 +4,6 @@ pub mod list;
 pub mod read;
 pub mod write;
 
-pub use read::{ConfigArgs, EnsembleArgs, ReadArgs, require_memory};
+pub use list::EnsembleArgs;
+pub use read::{ConfigArgs, ReadArgs, require_memory};
 pub use write::{FormatArgs, MadeInputs, MadeOutput};

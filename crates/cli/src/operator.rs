@@ -74,7 +74,7 @@ pub struct OperatorArgs<O> {
 
 const OPERATOR: &str = "operator";
 /// Of the options that define the operator.
-pub const HEADING: &str = "Operator";
+const HEADING: &str = "Operator";
 
 /// Reads the name of an operator or kernel that is offered.
 #[derive(Clone)]

@@ -14,6 +14,26 @@ use crate::files::has_extension;
 use crate::prelude::*;
 use crate::ranks::RanksArgs;
 
+/// The configurations of an ensemble that a command reads.
+#[derive(Args, Clone, Debug)]
+pub struct EnsembleArgs {
+    /// Gauge configurations, as files or the directory of an ensemble: NERSC, ILDG, SciDAC, MILC, openQCD, DD-αAMG or HiRep files, NumPy or HDF5
+    /// arrays (T, Z, Y, X, 4, 3, 3)
+    #[arg(long = "config", value_name = "FILES", num_args = 1.., required_unless_present = "positional")]
+    configurations: Vec<PathBuf>,
+    #[arg(hide = true, conflicts_with = "configurations")]
+    positional: Vec<PathBuf>,
+    #[command(flatten)]
+    pub read: ReadArgs,
+}
+
+impl EnsembleArgs {
+    /// The files, in which a directory stands for its configurations.
+    pub fn files(&self) -> anyhow::Result<Vec<PathBuf>> {
+        files_of(if self.positional.is_empty() { &self.configurations } else { &self.positional })
+    }
+}
+
 /// Files of configurations, which are read one at a time.
 pub struct Configurations<'a> {
     files: &'a [PathBuf],

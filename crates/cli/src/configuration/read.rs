@@ -7,7 +7,6 @@ use lanefield::reference::gauge::{Projection, SITE_WORDS};
 use lanefield_lab::trace::{Group, span};
 use serde_json::Value;
 
-use super::list::files_of;
 use crate::files::naming_a_dataset;
 use crate::prelude::*;
 use crate::ranks::{self, RanksArgs};
@@ -115,26 +114,6 @@ impl ConfigArgs {
     /// As [`ReadArgs::read`].
     pub fn read(&self, ranks: &RanksArgs) -> anyhow::Result<ConfigurationFile> {
         self.read.read(ranks, &self.config)
-    }
-}
-
-/// The configurations of an ensemble that a command reads.
-#[derive(Args, Clone, Debug)]
-pub struct EnsembleArgs {
-    /// Gauge configurations, as files or the directory of an ensemble: NERSC, ILDG, SciDAC, MILC, openQCD, DD-αAMG or HiRep files, NumPy or HDF5
-    /// arrays (T, Z, Y, X, 4, 3, 3)
-    #[arg(long = "config", value_name = "FILES", num_args = 1.., required_unless_present = "positional")]
-    configurations: Vec<PathBuf>,
-    #[arg(hide = true, conflicts_with = "configurations")]
-    positional: Vec<PathBuf>,
-    #[command(flatten)]
-    pub read: ReadArgs,
-}
-
-impl EnsembleArgs {
-    /// The files, in which a directory stands for its configurations.
-    pub fn files(&self) -> anyhow::Result<Vec<PathBuf>> {
-        files_of(if self.positional.is_empty() { &self.configurations } else { &self.positional })
     }
 }
 
