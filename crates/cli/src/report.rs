@@ -11,9 +11,12 @@ use crate::prelude::*;
 ///
 /// It takes what any command prints with --json, and files of --trace, in any order and number. It opens with a summary: machine, ceilings, verdicts,
 /// the kernels nearest to their ceiling and farthest from it, findings; then come the roofline, shares of bandwidth by kernel and variant,
-/// optimisations one after the other, occupancy, hotspots, a timeline, solves and the bits. With --baseline it shows what changed since: documents
-/// are compared with those of the same kind, row by row. The file loads nothing from the network, works on a phone, in dark mode and on paper, and
-/// its tables can be sorted.
+/// optimisations one after the other, occupancy, hotspots, a timeline, solves and the bits.
+///
+/// Masses, potentials, flows and histories of observables are drawn with their fits.
+///
+/// With --baseline it shows what changed since: documents are compared with those of the same kind, row by row. The file loads nothing from the network,
+/// works on a phone, in dark mode and on paper, and its tables can be sorted.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield peak --quick --bytes 1MiB --trace trace.json --json > peak.json
