@@ -14,6 +14,8 @@ use crate::prelude::*;
 /// The report opens with a summary: machine, ceilings, verdicts, the kernels nearest to their ceiling and farthest from it, and findings. Then come
 /// the roofline, shares of bandwidth by kernel and variant, successive optimisations, occupancy, hotspots, a timeline, solves and the bits.
 ///
+/// Masses, potentials, flows and histories of observables are drawn with their fits.
+///
 /// With --baseline, it shows what changed: documents are compared with those of the same kind, row by row. The file loads nothing from the network,
 /// works on a phone, in dark mode and on paper, and its tables can be sorted.
 #[derive(Args)]

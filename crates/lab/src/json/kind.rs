@@ -53,7 +53,7 @@ kinds! {
     Smear = "smear", 1, "Smeared configurations";
     Gaugefix = "gaugefix", 1, "Configurations in a gauge";
     Observe = "observe", 1, "Gauge observables";
-    Potential = "potential", 1, "Static potential and r0";
+    Potential = "potential", 1, "Static potential and r₀";
     SpectrumMeasure = "spectrum measure", 1, "Correlators measured";
     SpectrumFit = "spectrum fit", 1, "Masses of hadrons";
     Apply = "apply", 1, "Operators applied";

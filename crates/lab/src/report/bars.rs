@@ -24,6 +24,8 @@ pub(super) struct Bar {
     pub detail: String,
     /// Fraction of the width, 0 to 100.
     pub percent: f64,
+    /// Of a comparison, that of the other side, above it.
+    pub before: Option<f64>,
     pub text: String,
     pub tip: String,
     pub colour: usize,
@@ -97,6 +99,7 @@ fn of_kernels(
             percent: 100.0 * value / most,
             text: say(value),
             colour: colour_of_precision(&text(row, "precision")),
+            before: None,
         })
     };
     rows.iter().filter_map(bar).collect()
@@ -132,6 +135,7 @@ pub(super) fn stages(rows: &[Value]) -> Vec<Bars> {
                 percent: 100.0 * median / most,
                 text: format!("{took} · {times:.2}×"),
                 colour,
+                before: None,
             }
         });
         let title = format!("{kernel} on {lattice}");
@@ -157,6 +161,7 @@ pub(super) fn tuned(rows: &[Value]) -> Option<Bars> {
             percent: 100.0 * gain / most,
             text: format!("{gain:.2}×"),
             colour: 1,
+            before: None,
         })
     });
     Bars::new("Tuned against default", "Time by default over time tuned: longer is better.", bars.collect())
@@ -188,6 +193,7 @@ pub(super) fn by_number(
             percent: 100.0 * value / most,
             text: shown,
             colour: 1,
+            before: None,
         })
     });
     Bars::new(title, "", bars.collect())

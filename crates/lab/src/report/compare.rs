@@ -222,20 +222,22 @@ fn section(before: &Document, after: &Document) -> Section {
         Some((least, most)) => format!("{ratio:.2}× ({least:.2} – {most:.2})"),
         None => format!("{ratio:.2}×"),
     };
-    let most = rows.iter().map(|row| row.3).filter(|ratio| ratio.is_finite()).fold(1.0, f64::max);
     let bars = rows.iter().map(|(name, a, b, ratio, range)| {
         let (word, colour) = verdict(*ratio, *range);
         let detail = format!("{} → {}", a.quantity.say(a.median), b.quantity.say(b.median));
+        let most = a.median.max(b.median);
         Bar {
             tip: format!("{name}: {detail}, {}, {word}", factor(*ratio, *range)),
             label: (*name).clone(),
             detail,
-            percent: 100.0 * ratio / most,
+            percent: 100.0 * b.median / most,
+            before: Some(100.0 * a.median / most),
             text: format!("{ratio:.2}× {word}"),
             colour,
         }
     });
-    let scale = "How many times as fast it is after: 1 is as fast as before, below 1 is slower. Grey: within the spread of the samples.";
+    let scale = "Of each pair the outlined bar is before, the filled one after; the longer one is whole. Times: shorter is better; rates: longer. The number \
+                 is how many times as fast it is after; grey is within the spread of the samples.";
     let chart = Bars::new("After against before", scale, bars.collect());
     let table = Table::of_texts(
         "Before and after",

@@ -13,10 +13,32 @@ pub(super) struct Frame {
     bottom: f64,
 }
 
+/// For what a chart is: a screen or paper, or a phone, on which the same text needs a larger part of the width.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Size {
+    Wide,
+    Narrow,
+}
+
+impl Size {
+    pub fn width(self) -> f64 {
+        if self == Self::Wide { 760.0 } else { 360.0 }
+    }
+}
+
 impl Frame {
-    /// With these margins above and below the plotting area.
-    pub fn new(height: f64, above: f64, below: f64) -> Self {
-        Self { width: 760.0, height, left: 72.0, right: 730.0, top: above, bottom: height - below }
+    /// With so much above and below the plane.
+    pub fn new(size: Size, height: f64, above: f64, below: f64) -> Self {
+        let width = size.width();
+        let left = if size == Size::Wide { 72.0 } else { 52.0 };
+        Self {
+            width,
+            height,
+            left,
+            right: width - if size == Size::Wide { 30.0 } else { 14.0 },
+            top: above,
+            bottom: height - below,
+        }
     }
 
     /// The x coordinate at this fraction of the width of the plotting area, from the left.

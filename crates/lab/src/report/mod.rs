@@ -8,7 +8,8 @@
 //! | `summary.rs` | the top of the page: machine, ceilings, verdicts, best and worst kernels, findings |
 //! | `section.rs`, `sections.rs` | the contents for each kind of document |
 //! | `compare.rs` | before and after |
-//! | `roofline.rs`, `bars.rs`, `curves.rs`, `timeline.rs` | charts, as numbers for the template; `frame.rs`: the plotting area of two of them |
+//! | `physics.rs` | figures and tables of correlators, potentials, flows, histories |
+//! | `roofline.rs`, `bars.rs`, `curves.rs`, `timeline.rs` | charts, as numbers for the template; `frame.rs`: the plane of two of them |
 //! | `table.rs`, `words.rs` | tables of any rows; numbers, units and names for people |
 //! | `report.html`, `report.css`, `report.js` | the template, which escapes all text |
 
@@ -17,6 +18,7 @@ mod compare;
 mod curves;
 mod document;
 mod frame;
+mod physics;
 mod render;
 mod roofline;
 mod section;

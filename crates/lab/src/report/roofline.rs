@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::bars::colour_of_precision;
 use super::document::Document;
-use super::frame::Frame;
+use super::frame::{Frame, Size};
 use super::table::Table;
 use super::words::{Quantity, fields, list, number, text};
 use crate::Kind;
@@ -21,6 +21,10 @@ pub(super) struct Roofline {
     roofs: Vec<Roof>,
     points: Vec<Point>,
     legend: Vec<(usize, String)>,
+    /// Whether a point is hollow.
+    has_cached: bool,
+    /// The same for a phone.
+    narrow: Option<Box<Self>>,
 }
 
 #[derive(Serialize, Debug)]
@@ -38,7 +42,9 @@ struct Point {
     x: f64,
     y: f64,
     colour: usize,
-    /// `None` for the kernels of `peak`, which have no names.
+    /// Of a kernel whose fields stay in a cache: the roof of memory does not bind it.
+    hollow: bool,
+    /// Nothing of the kernels of `peak`, which have no names.
     number: Option<usize>,
     label: [f64; 2],
     /// A line of the table below the chart, and the text that a touch shows.
@@ -150,12 +156,13 @@ pub(super) fn rooflines(documents: &[Document]) -> Vec<Roofline> {
     names.dedup();
     let of_device = |name: String| {
         let here: Vec<&Document> = documents.iter().filter(|document| name_of(document) == name).collect();
-        roofline(name, &here)
+        let narrow = roofline(Size::Narrow, name.clone(), &here)?;
+        Some(Roofline { narrow: Some(Box::new(narrow)), ..roofline(Size::Wide, name, &here)? })
     };
     names.into_iter().filter_map(of_device).collect()
 }
 
-fn roofline(device: String, documents: &[&Document]) -> Option<Roofline> {
+fn roofline(size: Size, device: String, documents: &[&Document]) -> Option<Roofline> {
     let points = points_of(documents);
     // Without `peak`, the ceilings that `bench` measured together with the kernels; the highest of several.
     let greatest = |key: &str| {
@@ -186,7 +193,7 @@ fn roofline(device: String, documents: &[&Document]) -> Option<Roofline> {
     let x_most = intensities().chain(ridges).fold(x_least * 10.0, f64::max) * 1.6;
     let y_most = rates().chain(highest).fold(flattest * x_least * 10.0, f64::max) * 1.8;
     let y_least = rates().fold(flattest * x_least, f64::min).max(y_most * 1e-7) / 1.6;
-    let frame = Frame::new(460.0, 16.0, 44.0);
+    let frame = Frame::new(size, if size == Size::Wide { 460.0 } else { 380.0 }, 16.0, 44.0);
     let x = |value: f64| frame.x((value / x_least).log10() / (x_most / x_least).log10());
     let y = |value: f64| frame.y((value / y_least).log10() / (y_most / y_least).log10());
 
@@ -232,6 +239,7 @@ fn roofline(device: String, documents: &[&Document]) -> Option<Roofline> {
             x: *x,
             y: *y,
             colour,
+            hollow: point.in_cache,
             number: point.kernel.as_ref().map(|_| index + 1),
             label: free_place([*x, *y], &all, &placed),
             tip: format!("{kernel}: {rate} at {intensity} flop/byte; {roof}, {share}"),
@@ -245,7 +253,17 @@ fn roofline(device: String, documents: &[&Document]) -> Option<Roofline> {
     legend.sort();
     let x_ticks = ticks(x_least, x_most).into_iter().map(|value| (x(value), round(value))).collect();
     let y_ticks = ticks(y_least, y_most).into_iter().map(|value| (y(value), round(value / 1e9))).collect();
-    Some(Roofline { device, frame, x_ticks, y_ticks, roofs, points: placed, legend })
+    Some(Roofline {
+        device,
+        frame,
+        x_ticks,
+        y_ticks,
+        roofs,
+        has_cached: placed.iter().any(|point| point.hollow),
+        points: placed,
+        legend,
+        narrow: None,
+    })
 }
 
 /// The roof that limits a point, and the rate that it allows: that of memory at its intensity, or of arithmetic in its precision. For a point whose

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::bars::Bars;
 use super::curves::Curves;
+use super::physics::Drawn;
 use super::roofline::Roofline;
 use super::table::Table;
 use super::timeline::Timeline;
@@ -23,6 +24,7 @@ pub(super) struct Section {
     /// Facts that open on demand.
     pub more_facts: Vec<(String, String)>,
     pub roofline: Option<Roofline>,
+    pub figures: Vec<Drawn>,
     pub bars: Vec<Bars>,
     pub curves: Vec<Curves>,
     pub timelines: Vec<Timeline>,

@@ -6,11 +6,12 @@ use super::bars;
 use super::compare;
 use super::curves::curves;
 use super::document::Document;
+use super::physics;
 use super::roofline::rooflines;
 use super::section::Section;
 use super::table::Table;
 use super::timeline::timelines;
-use super::words::{device, heading, list, plain, text};
+use super::words::{Quantity, device, heading, is_hidden, list, plain, text};
 use crate::Kind;
 
 const BENCH_COLUMNS: &str = "kernel precision lattice reconstruct spinors sites lane_bytes variant seconds.median back_to_back_seconds \
@@ -55,7 +56,11 @@ fn of(document: &Document) -> Section {
         title: kind.title().to_owned(),
         kind: Some(*kind),
         file: name.clone(),
-        facts: device(value).map(|device| ("device".to_owned(), device)).into_iter().chain(facts(value)).collect(),
+        facts: device(value)
+            .into_iter()
+            .map(|device| ("device".to_owned(), device))
+            .chain(facts(&shown(*kind, value)))
+            .collect(),
         ..Section::default()
     };
     let rows = list(&value["rows"]);
@@ -105,9 +110,38 @@ fn of(document: &Document) -> Section {
             // The curves show them.
             section.tables.iter_mut().for_each(|table| table.open = false);
         }
-        _ => generic(&mut section, value),
+        _ => match physics::tables(document) {
+            Some(tables) => {
+                section.tables.extend(tables);
+                warnings(&mut section, value);
+            }
+            None => generic(&mut section, value),
+        },
     }
+    section.figures = physics::figures(document);
     section
+}
+
+/// A run that is shorter is mostly start and end, and its rates say nothing.
+const RUN_SECONDS: f64 = 0.5;
+
+/// A document without rates that mean nothing.
+fn shown(kind: Kind, value: &Value) -> Value {
+    let mut shown = value.clone();
+    let is_run = matches!(kind, Kind::Solve | Kind::Propagator);
+    if is_run && value["seconds"].as_f64().is_none_or(|seconds| seconds < RUN_SECONDS) {
+        for rate in ["bytes_per_second", "flops_per_second", "share_of_copy_bandwidth"] {
+            shown[rate] = Value::Null;
+        }
+    }
+    shown
+}
+
+/// What there is to say against results.
+fn warnings(section: &mut Section, value: &Value) {
+    let of_fits = list(&value["fits"]).iter().flat_map(|fit| list(&fit["warnings"]));
+    let said = list(&value["warnings"]).iter().chain(of_fits).filter_map(plain);
+    section.facts.extend(said.map(|warning| ("warning".to_owned(), warning)));
 }
 
 fn tuned_row(kernel: &Value) -> Value {
@@ -140,7 +174,11 @@ fn facts(value: &Value) -> Vec<(String, String)> {
 
 fn fact(name: &str, value: &Value) -> Option<(String, String)> {
     let (words, quantity) = heading(name);
+    let is_rate = matches!(quantity, Quantity::Bandwidth | Quantity::Flops | Quantity::Share);
     let text = match value.as_f64() {
+        _ if is_hidden(name) => return None,
+        // What was not counted, or did not happen.
+        Some(0.0) if is_rate || name.ends_with("_bytes") || name == "dropped" => return None,
         Some(value) => quantity.say(value),
         None => plain(value).filter(|text| !text.is_empty())?,
     };
@@ -178,7 +216,9 @@ fn doctor(section: &mut Section, value: &Value) {
         })
         .collect();
     section.tables.extend(Table::of("Examined", &examined));
-    section.facts.extend(facts(&value["machine"]).into_iter().filter(|(name, _)| name != "name"));
+    // The summary has the launch latency that `peak` measured: one of an idle queue next to it would be another.
+    let machine = facts(&value["machine"]).into_iter().filter(|(name, _)| name != "name" && name != "launch latency");
+    section.facts.extend(machine);
 }
 
 /// A finding with its gains in percent. `subject`: the kernel, or the run.
@@ -237,13 +277,29 @@ fn counters(section: &mut Section, value: &Value, rows: &[Value]) {
 
 fn trace(section: &mut Section, value: &Value) {
     section.timelines = timelines(value);
-    let hotspots = list(&value["hotspots"]);
+    let hotspots: Vec<Value> = list(&value["hotspots"]).iter().filter_map(hotspot).collect();
     let kernels: Vec<Value> = hotspots.iter().filter(|row| row["group"] == "kernel").take(12).cloned().collect();
     let of = |row: &Value| row["share_of_group"].as_f64();
     section.bars.extend(bars::by_number("Share of the time of all kernels", &kernels, of, true));
     let columns = "group name calls total_seconds average_seconds share_of_group bytes_per_second flops_per_second \
         least_seconds most_seconds";
-    section.tables.extend(Table::of_columns("Hotspots", hotspots, columns));
+    section.tables.extend(Table::of_columns("Hotspots", &hotspots, columns));
+}
+
+/// Below this a kernel's time is mostly that of its launch, and its rates say nothing.
+const LAUNCHED_SECONDS: f64 = 20e-6;
+
+/// A row of hotspots for people: none of the empty kernel by which launches are timed, and rates only where there are.
+fn hotspot(row: &Value) -> Option<Value> {
+    let mut row = row.clone();
+    if text(&row, "name").split(' ').next() == Some("nothing") {
+        return None;
+    }
+    let is_short = row["average_seconds"].as_f64().is_some_and(|average| average < LAUNCHED_SECONDS);
+    for rate in ["bytes_per_second", "flops_per_second"].into_iter().filter(|_| is_short) {
+        row[rate] = Value::Null;
+    }
+    Some(row)
 }
 
 fn occupancy_row(entry: &Value) -> Value {

@@ -4,6 +4,7 @@
 use serde::Serialize;
 
 use super::document::Document;
+use super::physics;
 use super::section::Section;
 use super::words::{Quantity, device, fields, list, number, text};
 use crate::Kind;
@@ -17,7 +18,9 @@ pub(super) struct Summary {
     machine: Vec<(String, String)>,
     ceilings: Vec<(String, String)>,
     verdicts: Vec<Line>,
-    /// By share of the ceiling, in descending order.
+    /// What was found of physics.
+    results: Vec<Line>,
+    /// By share of the ceiling, the greatest first.
     best: Vec<Line>,
     worst: Vec<Line>,
     findings: Vec<Line>,
@@ -47,6 +50,12 @@ pub(super) fn summary(documents: &[Document], sections: &[Section]) -> Summary {
             part: part(document),
         };
         summary.verdicts.extend(verdict(document).map(line));
+        summary.results.extend(physics::results(document).into_iter().map(|text| Line {
+            class: "",
+            mark: document.kind.title().to_lowercase(),
+            text,
+            part: part(document),
+        }));
     }
     let (mut kernels, mut in_cache): (Vec<(f64, Line)>, usize) = (Vec::new(), 0);
     for document in documents.iter().filter(|document| document.kind == Kind::Bench) {
@@ -65,7 +74,8 @@ pub(super) fn summary(documents: &[Document], sections: &[Section]) -> Summary {
     summary.worst = worst.into_iter().rev().map(|(_, line)| line).collect();
     summary.best = kernels.into_iter().take(KERNELS).map(|(_, line)| line).collect();
     if in_cache > 0 {
-        let text = format!("{in_cache} rows have no share of it: their fields stay in a cache");
+        let rows = if in_cache == 1 { "1 row has".to_owned() } else { format!("{in_cache} rows have") };
+        let text = format!("{rows} no share of it: their fields stay in a cache");
         summary.best.push(Line { class: "", mark: String::new(), text, part: String::new() });
     }
     summary.findings = findings(documents, part);

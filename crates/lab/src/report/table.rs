@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::words::{Quantity, capital, heading, number, plain};
+use super::words::{Quantity, capital, heading, is_hidden, number, plain};
 
 /// Further columns are left out: the JSON has them.
 const MOST_COLUMNS: usize = 16;
@@ -60,7 +60,14 @@ impl Table {
         table.rows.resize_with(rows.len(), Vec::new);
         for name in names {
             let values: Vec<Value> = rows.iter().map(|row| of(row, &name)).collect();
-            if values.iter().all(|value| plain(value).is_none()) {
+            // Bits are for programs; a column of zeros says that nothing was counted.
+            let is_zero = |value: &Value| value.is_null() || value.as_f64() == Some(0.0);
+            let (_, quantity) = heading(&name);
+            let is_rate = matches!(quantity, Quantity::Bandwidth | Quantity::Flops | Quantity::Share);
+            if is_hidden(&name)
+                || values.iter().all(|value| plain(value).is_none())
+                || (is_rate && values.iter().all(is_zero))
+            {
                 continue;
             }
             let (words, quantity) = heading(&name);
@@ -81,22 +88,34 @@ impl Table {
         (!table.columns.is_empty()).then_some(table)
     }
 
+    /// Of rows of texts with a name for each column; none where there is no row.
+    pub(super) fn of_cells(caption: &str, columns: Vec<String>, rows: Vec<Vec<String>>) -> Option<Self> {
+        let cells = |row: Vec<String>| row.into_iter().map(|text| Cell { text, value: None }).collect();
+        let rows: Vec<Vec<Cell>> = rows.into_iter().map(cells).collect();
+        let columns = columns.into_iter().map(|name| Column { name, numeric: false }).collect();
+        let open = rows.len() <= LONG;
+        (!rows.is_empty()).then(|| Self { caption: caption.to_owned(), open, columns, rows, shared: Vec::new() })
+    }
+
+    /// Unfolded on demand.
+    pub(super) fn folded(self) -> Self {
+        Self { open: false, ..self }
+    }
+
     pub(super) fn of_texts<const N: usize>(
         caption: &str,
         columns: [&str; N],
         rows: impl Iterator<Item = [String; N]>,
     ) -> Option<Self> {
-        let rows: Vec<Vec<Cell>> =
-            rows.map(|row| row.into_iter().map(|text| Cell { text, value: None }).collect()).collect();
-        let columns = columns.map(|name| Column { name: name.to_owned(), numeric: false }).into();
-        let open = rows.len() <= LONG;
-        (!rows.is_empty()).then(|| Self { caption: caption.to_owned(), open, columns, rows, shared: Vec::new() })
+        Self::of_cells(caption, columns.map(str::to_owned).into(), rows.map(Vec::from).collect())
     }
 }
 
 fn cell(value: &Value, quantity: Quantity, factor: f64) -> Cell {
     match value.as_f64() {
-        // Four digits of a share would be more than its accuracy.
+        // A kernel that computes nothing has no speed.
+        Some(0.0) if quantity == Quantity::Flops => Cell { text: "–".to_owned(), value: None },
+        // Four digits of a share say more than anybody measured.
         Some(value) if quantity == Quantity::Share => {
             Cell { text: format!("{:.1}", value * factor), value: Some(value * factor) }
         }

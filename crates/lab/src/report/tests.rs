@@ -211,7 +211,7 @@ fn a_roofline_names_each_point_and_the_roof_that_binds_it_and_no_roof_has_the_co
     let point = &serde_json::to_value(roofline).unwrap()["points"][0];
     assert_eq!((&point["roof"], &point["share"]), (&json!("a cache"), &json!("–")));
     let found = serde_json::to_value(summary::summary(&[document], &[])).unwrap();
-    assert!(found["best"][0]["text"].as_str().unwrap().contains("1 rows have no share"), "{found}");
+    assert!(found["best"][0]["text"].as_str().unwrap().contains("1 row has no share"), "{found}");
     assert!(bars::shares(std::slice::from_ref(&cached)).is_none() && bars::in_cache(&[cached]).is_some());
 }
 
@@ -269,8 +269,13 @@ fn every_time_of_a_kind_is_compared_by_its_own_name() {
     );
     let peak = json!({ "copy_bytes_per_second": 1e9, "latency_seconds": { "l1": 1e-9 }, "launch": { "run_seconds": spread },
         "drift": { "cold_bytes_per_second": 1e9, "rested_bytes_per_second": 2e9 } });
-    let expected =
-        ["copy 1 GB/s", "drift, cold 1 GB/s", "drift, rested 2 GB/s", "latency: L1 1 ns", "launch, run 2.00 µs"];
+    let expected = [
+        "copy 1 GB/s",
+        "drift, cold 1 GB/s",
+        "drift, rested 2 GB/s",
+        "latency: L1 1 ns",
+        "launch, an empty kernel 2.00 µs",
+    ];
     assert_eq!(compared("peak", peak), expected);
     let row = json!({ "kernel": "hop", "precision": "f32", "seconds": 2.0, "components": 7 });
     assert_eq!(
@@ -403,4 +408,64 @@ fn findings_are_told_with_the_kernel_that_has_them() {
     ] {
         assert!(page.contains(part), "no {part}");
     }
+}
+
+#[test]
+fn physics_is_drawn_for_a_screen_and_a_phone_with_its_fits_in_tables_and_in_the_summary() {
+    let number = |value: f64, error: f64| json!({ "value": value, "bits": "3ff0", "error": error });
+    let correlator: Vec<Value> = (0..4).map(|t| number(0.5f64.powi(t), 0.01)).collect();
+    let masses = json!({ "kind": "spectrum fit", "schema": 1, "lattice": [4, 4, 4, 4],
+        "hadrons": [{ "hadron": "pion", "correlator": correlator, "effective_masses": [number(0.69, 0.02), null, number(0.7, 0.03)] }],
+        "fits": [{ "hadron": "pion", "first": 1, "last": 3, "chi_squared": 1.25, "degrees": 2, "p_value": 0.53,
+            "states": [{ "mass": 0.693, "mass_error": 0.012, "mass_bits": "3ff0" }], "warnings": ["errors of few samples"] }] });
+    let fit = json!({ "time": 1, "constant": number(0.6, 0.1), "coulomb": number(0.3, 0.1), "tension": number(0.05, 0.01), "r0": number(2.9, 0.2),
+        "chi_squared": 0.5, "degrees": 1, "p_value": 0.48, "warnings": [] });
+    let distances: Vec<Value> =
+        (1..=4).map(|r| json!({ "r": r, "potential": [number(0.3 * f64::from(r), 0.01)] })).collect();
+    let potential = json!({ "kind": "potential", "schema": 1, "distances": distances, "first": 1, "last": 4, "fits": [fit], "warnings": [] });
+    let times: Vec<Value> = (0..9)
+        .map(|k| json!({ "t": 0.2 * f64::from(k), "t2_energy": 0.1 * f64::from(k), "energy_bits": "3ff0" }))
+        .collect();
+    let flow = json!({ "kind": "flow", "schema": 1, "times": times, "t0": 0.6, "w0": null });
+    let history: Vec<Value> =
+        (1..=3).map(|k| json!({ "file": format!("e/{k}.nersc"), "values": [0.5 + 0.01 * f64::from(k)] })).collect();
+    let observe = json!({ "kind": "observe", "schema": 1, "values": [{ "name": "plaquette", "value": 0.52, "error": 0.006, "bits": "3fe0" }],
+        "history": history });
+    let page = page(&[masses, potential, flow, observe]);
+    for part in [
+        "Correlators and effective masses",
+        "pion, 1 to 3: a m = 0.693(12), χ²",
+        "1.25&#x2f;2, p = 0.53",
+        "errors of few samples",
+        "The static potential",
+        "0.050(10)",
+        "2.9(2)",
+        "t²E over flow time",
+        "t₀&#x2f;a² = 0.6",
+        "Histories",
+        "plaquette 0.520(6)",
+    ] {
+        assert!(page.contains(part), "no {part}");
+    }
+    // Each figure twice, in the colours of the page; and no bits.
+    assert_eq!(
+        (page.matches("<div class=\"wide\"><svg").count(), page.matches("<div class=\"narrow\"><svg").count()),
+        (4, 4)
+    );
+    assert!(page.contains("stroke=\"var(--c1)\"") && !page.contains("3ff0"));
+}
+
+#[test]
+fn rates_that_mean_nothing_and_the_empty_kernel_are_not_shown() {
+    let row = |name: &str, average: f64| {
+        json!({ "group": "kernel", "name": name, "calls": 1, "average_seconds": average,
+        "total_seconds": average, "share_of_group": 0.5, "bytes_per_second": 5e9, "flops_per_second": 0.0 })
+    };
+    let trace = json!({ "kind": "trace", "traceEvents": [], "hotspots": [row("hop f32", 1e-3), row("axpy f32", 5e-6), row("nothing", 2e-6)] });
+    let page = page(&[trace]);
+    assert!(page.contains("hop f32") && page.contains("axpy f32"));
+    assert!(!page.contains(">nothing<"), "{page}");
+    // The bandwidth of the long one alone, and no column of speeds that are all zero.
+    assert!(page.contains("bandwidth, GB&#x2f;s") && !page.contains("speed, GFlop"), "{page}");
+    assert_eq!(page.matches("data-value=\"5.0\"").count() + page.matches("data-value=\"5\"").count(), 1, "{page}");
 }

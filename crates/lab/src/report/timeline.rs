@@ -5,10 +5,12 @@ use std::collections::HashMap;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::frame::Size;
 use super::words::{list, seconds};
 
-const WIDTH: f64 = 900.0;
-const LABELS: f64 = 190.0;
+/// Of the names in front of tracks; on a phone they stand above them.
+const LABELS: f64 = 172.0;
+const ABOVE: f64 = 16.0;
 const COLUMNS: usize = 500;
 const TRACK: f64 = 22.0;
 const GAP: f64 = 6.0;
@@ -26,6 +28,10 @@ pub(super) struct Timeline {
     tracks: Vec<Track>,
     ticks: Vec<(f64, String)>,
     legend: Vec<(usize, String)>,
+    /// From the top of a track to the line on which its name stands.
+    name: f64,
+    /// The same for a phone.
+    narrow: Option<Box<Self>>,
 }
 
 #[derive(Serialize, Debug)]
@@ -61,13 +67,17 @@ pub(super) fn timelines(trace: &Value) -> Vec<Timeline> {
     };
     let whole = (first.start, last.max(first.start + 1e-3));
     let colours = colours(&slices);
-    let mut charts = vec![chart("The whole run", &slices, whole, &names, &colours)];
+    let both = |title: &str, span: (f64, f64)| {
+        let of_size = |size: Size| chart(size, title, &slices, span, &names, &colours);
+        Timeline { narrow: Some(Box::new(of_size(Size::Narrow))), ..of_size(Size::Wide) }
+    };
+    let mut charts = vec![both("The whole run", whole)];
     let device: Vec<&Event<'_>> = slices.iter().filter(|event| event.track.0 != 1).collect();
     if device.len() > 2 * CLOSE {
         let middle = &device[device.len() / 2 - CLOSE / 2..device.len() / 2 + CLOSE / 2];
         let end = middle.iter().map(|event| event.end).fold(middle[0].start, f64::max);
         let title = format!("{CLOSE} commands in the middle of the run");
-        charts.push(chart(&title, &slices, (middle[0].start, end.max(middle[0].start + 1e-3)), &names, &colours));
+        charts.push(both(&title, (middle[0].start, end.max(middle[0].start + 1e-3))));
     }
     charts
 }
@@ -118,6 +128,7 @@ fn colours<'a>(slices: &[Event<'a>]) -> Vec<&'a str> {
 }
 
 fn chart(
+    size: Size,
     title: &str,
     slices: &[Event<'_>],
     (from, to): (f64, f64),
@@ -127,24 +138,29 @@ fn chart(
     let mut ids: Vec<(u64, u64)> = slices.iter().map(|event| event.track).collect();
     ids.sort_unstable();
     ids.dedup();
-    let x = |at: f64| LABELS + (at - from) / (to - from) * (WIDTH - LABELS);
+    let width = size.width();
+    let (left, above) = if size == Size::Wide { (LABELS, 0.0) } else { (0.0, ABOVE) };
+    let x = |at: f64| left + (at - from) / (to - from) * (width - left);
     let tracks: Vec<Track> = ids
         .iter()
         .enumerate()
         .map(|(number, id)| {
             let events = slices.iter().filter(|event| event.track == *id && event.end >= from && event.start <= to);
             let label = names.get(id).cloned().unwrap_or_else(|| format!("{}, {}", id.0, id.1));
-            let y = GAP + number as f64 * (TRACK + GAP);
+            let y = GAP + above + number as f64 * (TRACK + GAP + above);
             Track { label, y, slices: columns(events, (from, to), &x, colours) }
         })
         .collect();
-    let height = GAP + tracks.len() as f64 * (TRACK + GAP) + 22.0;
-    let ticks = (0..=4)
-        .map(|quarter| f64::from(quarter) / 4.0 * (to - from))
-        .map(|at| (x(from + at), seconds(at * 1e-6)))
-        .collect();
+    let height = GAP + tracks.len() as f64 * (TRACK + GAP + above) + 22.0;
+    let parts = if size == Size::Wide { 4 } else { 2 };
+    let tick = |part: i32| {
+        let at = f64::from(part) / f64::from(parts) * (to - from);
+        (x(from + at), if part == 0 { "0".to_owned() } else { seconds(at * 1e-6) })
+    };
+    let ticks = (0..=parts).map(tick).collect();
     let legend = colours.iter().enumerate().map(|(number, name)| (number + 1, (*name).to_owned())).collect();
-    Timeline { title: title.to_owned(), width: WIDTH, height, track: TRACK, tracks, ticks, legend }
+    let name = if size == Size::Wide { 15.0 } else { -4.0 };
+    Timeline { title: title.to_owned(), width, height, track: TRACK, tracks, ticks, legend, name, narrow: None }
 }
 
 /// A track's time in columns: each shows the name that took most of it; adjacent columns with the same name become one slice.

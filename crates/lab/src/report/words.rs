@@ -61,7 +61,63 @@ const ENDINGS: [(&str, Quantity); 8] = [
 /// Statistics: the part before the dot names the quantity.
 pub(super) const STATISTICS: [&str; 5] = ["median", "tenth", "ninetieth", "least", "most"];
 
-/// The quantity of a key's numbers, and the key in words without its unit; for a field in an object, `object.field`.
+/// Keys whose words are not those of the key.
+const WORDS: [(&str, &str); 43] = [
+    ("t0", "t₀/a²"),
+    ("w0", "w₀/a"),
+    ("r0", "r₀/a"),
+    ("energy", "E"),
+    ("energy_temporal", "E, planes with time"),
+    ("energy_spatial", "E, planes in space"),
+    ("t2_energy", "t²E"),
+    ("charge", "Q"),
+    ("unitarity_defect", "largest deviation from SU(3)"),
+    ("residual_squared", "last |r|²"),
+    ("relative_residual", "|r| / |b| of the recurrence"),
+    ("true_residual", "|b − Aψ| / |b|"),
+    ("solution_residual", "|η − Mψ| / |η|"),
+    ("building_seconds", "building kernels"),
+    ("virtual_nodes", "lane layout"),
+    ("max_iterations", "most iterations"),
+    ("legs", "order of the legs"),
+    ("left_over", "configurations in no bin"),
+    ("dropped", "number of configurations in no bin"),
+    ("bin", "configurations in a bin"),
+    ("first", "fitted from"),
+    ("last", "fitted to"),
+    ("bootstrap", "bootstrap samples"),
+    ("relative_errors", "relative errors of far times"),
+    ("chases", "latency by working set"),
+    ("intensity", "arithmetic by intensity"),
+    ("plateaus", "plateaus of bandwidth"),
+    ("streams", "ways to read, write and copy"),
+    ("transfers", "transfers between host and device"),
+    ("working_sets", "bandwidth by working set"),
+    ("buffer_bytes", "buffer"),
+    ("launch_seconds", "launch latency"),
+    ("local_bytes_per_second", "local memory"),
+    ("f32_flops_per_second", "f32 arithmetic"),
+    ("f64_flops_per_second", "f64 arithmetic"),
+    ("half_flops_per_second", "half arithmetic"),
+    ("fma_per_element", "multiply-adds per number"),
+    ("load_seconds", "a load"),
+    ("queued_to_start_seconds", "from queueing to start"),
+    ("run_seconds", "an empty kernel"),
+    ("back_to_back_seconds", "back to back"),
+    ("round_trip_seconds", "round trip to the host"),
+    ("fallback_bytes", "bytes in the host's memory"),
+];
+
+/// Keys that say nothing to people: bits, and what other words of the page say.
+const HIDDEN: [&str; 6] = ["bits", "is_cpu", "stands_for_gpu", "source_scale", "stored_order", "displayTimeUnit"];
+
+/// Whether a key is for programs alone.
+pub(super) fn is_hidden(key: &str) -> bool {
+    let last = key.rsplit('.').next().unwrap_or(key);
+    HIDDEN.contains(&last) || last.ends_with("_bits")
+}
+
+/// What the numbers of a key are, and the key in words, without its unit; of a field in an object `object.field`.
 pub(super) fn heading(key: &str) -> (String, Quantity) {
     if let Some((object, field)) = key.split_once('.') {
         let (object_words, of_object) = heading(object);
@@ -76,6 +132,11 @@ pub(super) fn heading(key: &str) -> (String, Quantity) {
     }
     if key.starts_with("share_of_") || key == "share" {
         return (spaced(key.strip_prefix("share_").unwrap_or(key)), Quantity::Share);
+    }
+    if let Some((_, words)) = WORDS.iter().find(|(known, _)| *known == key) {
+        let quantity =
+            ENDINGS.iter().find(|(ending, _)| key.ends_with(ending)).map_or(Quantity::Plain, |found| found.1);
+        return ((*words).to_owned(), quantity);
     }
     for (ending, quantity) in ENDINGS {
         match key.strip_suffix(ending) {
