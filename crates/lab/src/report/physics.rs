@@ -1,6 +1,7 @@
 //! What a report shows of physics: figures, a line for the summary, and tables of correlators and masses, the static potential, gradient flows, and the
 //! histories of observables.
 
+use lanefield::gauge::{FlowPoint, REFERENCE, flow_slope};
 use lanefield_figure::physics::{
     self, Correlator, FittedMass, FittedPotential, Flow, Observable, Potential, Value as Measured,
 };
@@ -25,8 +26,6 @@ pub(super) struct Drawn {
 const WIDE: f64 = 500.0;
 const NARROW: f64 = 290.0;
 
-/// t²E at t₀.
-const REFERENCE: f64 = 0.3;
 /// Steps of the curve of a potential.
 const CURVE: usize = 40;
 
@@ -150,9 +149,16 @@ fn potential(value: &Value) -> Potential {
 }
 
 fn flow(value: &Value) -> Flow {
-    let times = list(&value["times"]).iter().filter_map(|row| Some((row["t"].as_f64()?, row["t2_energy"].as_f64()?)));
+    let point = |row: &Value| Some(FlowPoint { time: row["t"].as_f64()?, energy: row["energy"].as_f64()? });
+    let points: Vec<FlowPoint> = list(&value["times"]).iter().filter_map(point).collect();
     let [t0, w0] = ["t0", "w0"].map(|name| value[name].as_f64());
-    Flow { energy: times.collect(), slope: Vec::new(), reference: REFERENCE, t0, w0 }
+    Flow {
+        energy: points.iter().map(|point| (point.time, point.time * point.time * point.energy)).collect(),
+        slope: flow_slope(&points),
+        reference: REFERENCE,
+        t0,
+        w0,
+    }
 }
 
 fn observables(value: &Value) -> Vec<Observable> {

@@ -423,9 +423,8 @@ fn physics_is_drawn_for_a_screen_and_a_phone_with_its_fits_in_tables_and_in_the_
     let distances: Vec<Value> =
         (1..=4).map(|r| json!({ "r": r, "potential": [number(0.3 * f64::from(r), 0.01)] })).collect();
     let potential = json!({ "kind": "potential", "schema": 1, "distances": distances, "first": 1, "last": 4, "fits": [fit], "warnings": [] });
-    let times: Vec<Value> = (0..9)
-        .map(|k| json!({ "t": 0.2 * f64::from(k), "t2_energy": 0.1 * f64::from(k), "energy_bits": "3ff0" }))
-        .collect();
+    let times: Vec<Value> =
+        (0..9).map(|k| json!({ "t": 0.2 * f64::from(k), "energy": 0.5, "energy_bits": "3ff0" })).collect();
     let flow = json!({ "kind": "flow", "schema": 1, "times": times, "t0": 0.6, "w0": null });
     let history: Vec<Value> =
         (1..=3).map(|k| json!({ "file": format!("e/{k}.nersc"), "values": [0.5 + 0.01 * f64::from(k)] })).collect();
