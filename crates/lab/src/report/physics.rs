@@ -26,9 +26,6 @@ pub(super) struct Drawn {
 const WIDE: f64 = 500.0;
 const NARROW: f64 = 290.0;
 
-/// Steps of the curve of a potential.
-const CURVE: usize = 40;
-
 /// The figures of a document; none of most kinds.
 pub(super) fn figures(document: &Document) -> Vec<Drawn> {
     let value = &document.value;
@@ -126,17 +123,11 @@ fn potential(value: &Value) -> Potential {
     let distance = |distance: &Value| {
         Some((distance["r"].as_f64()?, list(&distance["potential"]).iter().map(measured).collect::<Vec<_>>()))
     };
-    let ends = value["first"].as_f64().zip(value["last"].as_f64());
     let fit = |fit: &Value| {
-        let [constant, coulomb, tension] = ["constant", "coulomb", "tension"].map(|name| fit[name]["value"].as_f64());
-        let (constant, coulomb, sigma, (first, last)) = (constant?, coulomb?, tension?, ends?);
-        let at = |k: usize| {
-            let r = first + (last - first) * k as f64 / CURVE as f64;
-            (r, (constant - coulomb / r + sigma * r, None))
-        };
+        let at = |fitted: &Value| Some((fitted["r"].as_f64()?, measured(fitted)?));
         Some(FittedPotential {
             time: fit["time"].as_u64()? as usize,
-            curve: (0..=CURVE).map(at).collect(),
+            curve: list(&fit["curve"]).iter().filter_map(at).collect(),
             tension: measured(&fit["tension"]),
             r0: measured(&fit["r0"]),
             quality: quality(fit),
