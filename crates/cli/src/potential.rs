@@ -18,7 +18,7 @@ use super::resampling::{Bins, Number, Quality, ResamplingArgs};
 use super::smear::smear_until_a_signal;
 use crate::configuration::list::{Configurations, twice};
 use crate::prelude::*;
-use report::{CURVE, Distance, Fit, HEADER, Report};
+use report::{CURVE, Distance, Fit, Fitted, HEADER, Report};
 
 /// Measure and fit the static quark potential.
 ///
@@ -288,7 +288,11 @@ impl Averaged {
             }
             None => vec![None; 4 + CURVE + 1],
         });
-        let curve = distances().zip(found.iter().skip(4)).filter_map(|(r, value)| Some((r, (*value)?))).collect();
+        let fitted = |(r, value): (f64, &Option<Estimate>)| {
+            let Estimate { value, error } = (*value)?;
+            Some(Fitted { r, value, error })
+        };
+        let curve = distances().zip(found.iter().skip(4)).filter_map(fitted).collect();
         let number = |k: usize| found.get(k).copied().flatten().map(Number::from);
         let [constant, coulomb, tension, r0] = [0, 1, 2, 3].map(number);
         let (chi_squared, degrees) = (cornell.chi_squared(&points), points.len() - 3);

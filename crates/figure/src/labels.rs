@@ -23,10 +23,12 @@ impl Box {
     }
 }
 
-pub(crate) fn draw(drawing: &mut Drawing, panel: &Panel, frame: &Frame) {
+/// Draws the numbers of a panel, away from places that are covered.
+pub(crate) fn draw(drawing: &mut Drawing, panel: &Panel, frame: &Frame, covered: &[[f64; 2]]) {
     let [low, high] = frame.corners();
     let all = panel.series.iter().flat_map(|series| &series.points).map(|point| frame.place(point.x, point.y));
-    let points: Vec<Box> = all.map(|centre| Box { centre, half: [3.2, 3.2] }).collect();
+    let names = covered.iter().map(|centre| Box { centre: *centre, half: [3.0, 3.5] });
+    let points: Vec<Box> = all.map(|centre| Box { centre, half: [3.2, 3.2] }).chain(names).collect();
     let mut placed: Vec<Box> = Vec::new();
     for number in &panel.numbers {
         let point = frame.place(number.x, number.y);
@@ -52,6 +54,9 @@ pub(crate) fn draw(drawing: &mut Drawing, panel: &Panel, frame: &Frame) {
             let at = |part: f64| [point[0] + part * away[0], point[1] + part * away[1]];
             drawing.lines(&[at(4.0 / distance), at(1.0 - 6.0 / distance)], Stroke::new(Colour::Quiet, 0.4));
         }
+        // A line behind it would cross it.
+        let corner = [place.centre[0] - half[0], place.centre[1] - half[1]];
+        drawing.rectangle(corner, [2.0 * half[0], 2.0 * half[1]], Colour::Paper, 0.8);
         drawing.text(&number.text, [place.centre[0], place.centre[1] + 0.36 * SIZE], SIZE, Anchor::Middle);
     }
 }

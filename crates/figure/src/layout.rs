@@ -173,13 +173,14 @@ impl Figure {
         for band in &panel.bands {
             draw_band(drawing, band, &frame);
         }
-        for curve in &panel.curves {
-            draw_curve(drawing, curve, &frame);
-        }
+        let all = panel.series.iter().filter(|series| series.marker.is_some()).flat_map(|series| &series.points);
+        let marked: Vec<[f64; 2]> = all.map(|point| frame.place(point.x, point.y)).collect();
+        let curves = panel.curves.iter();
+        let covered: Vec<[f64; 2]> = curves.flat_map(|curve| draw_curve(drawing, curve, &frame, &marked)).collect();
         for series in &panel.series {
             draw_series(drawing, series, panel, &frame);
         }
-        labels::draw(drawing, panel, &frame);
+        labels::draw(drawing, panel, &frame, &covered);
         let [corner, end] = frame.corners();
         let ring = [corner, [end[0], corner[1]], end, [corner[0], end[1]]];
         drawing.polygon(ring.to_vec(), None, Some(AXIS));
@@ -273,24 +274,38 @@ fn draw_band(drawing: &mut Drawing, band: &Band, frame: &Frame) {
     }
 }
 
-fn draw_curve(drawing: &mut Drawing, curve: &Curve, frame: &Frame) {
+/// Draws a curve with its name along it, where no point is; returns places that the name covers.
+fn draw_curve(drawing: &mut Drawing, curve: &Curve, frame: &Frame, marked: &[[f64; 2]]) -> Vec<[f64; 2]> {
     let points: Vec<[f64; 2]> = curve.points.iter().map(|&[x, y]| frame.place(x, y)).collect();
     let [low, high] = frame.corners();
     let colour = Colour::Series(curve.style);
+    let mut covered = Vec::new();
     for piece in clipped(&points, low, high) {
         drawing.lines(&piece, Stroke::new(colour, 1.2).dashed(dash(curve.style)));
-        let (at, other, anchor) = match curve.label_at {
-            LabelAt::Start => (piece[0], piece[1], Anchor::Start),
-            LabelAt::End => (piece[piece.len() - 1], piece[piece.len() - 2], Anchor::End),
-        };
-        let [from, to] = if curve.label_at == LabelAt::Start { [at, other] } else { [other, at] };
+        let is_start = curve.label_at == LabelAt::Start;
+        let last = piece.len() - 1;
+        let [from, to] = if is_start { [piece[0], piece[1]] } else { [piece[last - 1], piece[last]] };
         let angle = (from[1] - to[1]).atan2(to[0] - from[0]);
         let (sin, cos) = angle.sin_cos();
-        // Along the line, a little above it, and away from the frame.
-        let along = if curve.label_at == LabelAt::Start { 8.0 } else { -5.0 };
-        let place = [at[0] + along * cos - 4.5 * sin, at[1] - along * sin - 4.5 * cos];
-        drawing.styled(&curve.label, place, LIST, anchor, Colour::Ink, angle.to_degrees());
+        let (length, name) = ((to[0] - from[0]).hypot(to[1] - from[1]), width(&curve.label, LIST));
+        // Along the line and above it, from its beginning.
+        let at = |along: f64, above: f64| [from[0] + along * cos - above * sin, from[1] - along * sin - above * cos];
+        let is_free = |along: &f64| {
+            marked.iter().all(|point| {
+                let [x, y] = [point[0] - from[0], point[1] - from[1]];
+                let (beside, above) = (x * cos - y * sin, -x * sin - y * cos);
+                !(along - 5.0..along + name + 5.0).contains(&beside) || !(-RADIUS..LIST + 8.0).contains(&above)
+            })
+        };
+        let room = (length - name - 8.0).max(8.0);
+        let steps = (0..=(room / 10.0) as usize).map(|k| 10.0 * k as f64);
+        let wanted = if is_start { 8.0 } else { length - name - 6.0 };
+        let along =
+            steps.map(|step| if is_start { wanted + step } else { wanted - step }).find(is_free).unwrap_or(wanted);
+        drawing.styled(&curve.label, at(along, 4.5), LIST, Anchor::Start, Colour::Ink, angle.to_degrees());
+        covered.extend((0..=(name / 5.0) as usize).map(|k| at(along + 5.0 * k as f64, 4.5 + 0.35 * LIST)));
     }
+    covered
 }
 
 fn draw_series(drawing: &mut Drawing, series: &Series, panel: &Panel, frame: &Frame) {

@@ -1,6 +1,5 @@
 //! What `lanefield potential` found: a table for people, JSON for programs, rows of CSV.
 
-use lanefield::statistics::Estimate;
 use lanefield_figure::Figure;
 use lanefield_figure::physics::{self, FittedPotential};
 
@@ -48,13 +47,21 @@ pub struct Fit {
     pub r0: Option<Number>,
     #[serde(flatten)]
     pub quality: Quality,
-    /// r and the fitted V(r).
-    #[serde(skip)]
-    pub curve: Vec<(f64, Estimate)>,
+    /// From the first distance to the last one.
+    pub curve: Vec<Fitted>,
+}
+
+/// The fitted potential at a distance.
+#[derive(Serialize)]
+pub struct Fitted {
+    pub r: f64,
+    pub value: f64,
+    /// Null where there is none.
+    pub error: Option<f64>,
 }
 
 /// Steps of the curve of a fit.
-pub const CURVE: usize = 40;
+pub const CURVE: usize = 20;
 
 impl Report {
     pub fn text(&self) -> String {
@@ -89,7 +96,7 @@ impl Report {
         };
         let fitted = |fit: &Fit| FittedPotential {
             time: fit.time,
-            curve: fit.curve.iter().map(|(r, fitted)| (*r, (fitted.value, fitted.error))).collect(),
+            curve: fit.curve.iter().map(|fitted| (fitted.r, (fitted.value, fitted.error))).collect(),
             tension: fit.tension.as_ref().map(value),
             r0: fit.r0.as_ref().map(value),
             quality: fit.quality.label(),

@@ -1,6 +1,7 @@
 //! What a report shows of physics: figures, a line for the summary, and tables of correlators and masses, the static potential, gradient flows, and the
 //! histories of observables.
 
+use lanefield::gauge::{FlowPoint, REFERENCE, flow_slope};
 use lanefield_figure::physics::{
     self, Correlator, FittedMass, FittedPotential, Flow, Observable, Potential, Value as Measured,
 };
@@ -24,11 +25,6 @@ pub(super) struct Drawn {
 /// Widths, in points: text has the size of that of the page on a column of 46 rem, and on a phone.
 const WIDE: f64 = 500.0;
 const NARROW: f64 = 290.0;
-
-/// t²E at t₀.
-const REFERENCE: f64 = 0.3;
-/// Steps of the curve of a potential.
-const CURVE: usize = 40;
 
 /// The figures of a document; none of most kinds.
 pub(super) fn figures(document: &Document) -> Vec<Drawn> {
@@ -127,17 +123,11 @@ fn potential(value: &Value) -> Potential {
     let distance = |distance: &Value| {
         Some((distance["r"].as_f64()?, list(&distance["potential"]).iter().map(measured).collect::<Vec<_>>()))
     };
-    let ends = value["first"].as_f64().zip(value["last"].as_f64());
     let fit = |fit: &Value| {
-        let [constant, coulomb, tension] = ["constant", "coulomb", "tension"].map(|name| fit[name]["value"].as_f64());
-        let (constant, coulomb, sigma, (first, last)) = (constant?, coulomb?, tension?, ends?);
-        let at = |k: usize| {
-            let r = first + (last - first) * k as f64 / CURVE as f64;
-            (r, (constant - coulomb / r + sigma * r, None))
-        };
+        let at = |fitted: &Value| Some((fitted["r"].as_f64()?, measured(fitted)?));
         Some(FittedPotential {
             time: fit["time"].as_u64()? as usize,
-            curve: (0..=CURVE).map(at).collect(),
+            curve: list(&fit["curve"]).iter().filter_map(at).collect(),
             tension: measured(&fit["tension"]),
             r0: measured(&fit["r0"]),
             quality: quality(fit),
@@ -150,9 +140,16 @@ fn potential(value: &Value) -> Potential {
 }
 
 fn flow(value: &Value) -> Flow {
-    let times = list(&value["times"]).iter().filter_map(|row| Some((row["t"].as_f64()?, row["t2_energy"].as_f64()?)));
+    let point = |row: &Value| Some(FlowPoint { time: row["t"].as_f64()?, energy: row["energy"].as_f64()? });
+    let points: Vec<FlowPoint> = list(&value["times"]).iter().filter_map(point).collect();
     let [t0, w0] = ["t0", "w0"].map(|name| value[name].as_f64());
-    Flow { energy: times.collect(), slope: Vec::new(), reference: REFERENCE, t0, w0 }
+    Flow {
+        energy: points.iter().map(|point| (point.time, point.time * point.time * point.energy)).collect(),
+        slope: flow_slope(&points),
+        reference: REFERENCE,
+        t0,
+        w0,
+    }
 }
 
 fn observables(value: &Value) -> Vec<Observable> {

@@ -419,13 +419,13 @@ fn physics_is_drawn_for_a_screen_and_a_phone_with_its_fits_in_tables_and_in_the_
         "fits": [{ "hadron": "pion", "first": 1, "last": 3, "chi_squared": 1.25, "degrees": 2, "p_value": 0.53,
             "states": [{ "mass": 0.693, "mass_error": 0.012, "mass_bits": "3ff0" }], "warnings": ["errors of few samples"] }] });
     let fit = json!({ "time": 1, "constant": number(0.6, 0.1), "coulomb": number(0.3, 0.1), "tension": number(0.05, 0.01), "r0": number(2.9, 0.2),
-        "chi_squared": 0.5, "degrees": 1, "p_value": 0.48, "warnings": [] });
+        "chi_squared": 0.5, "degrees": 1, "p_value": 0.48, "warnings": [],
+        "curve": [{ "r": 1.0, "value": 0.3, "error": 0.01 }, { "r": 4.0, "value": 1.2, "error": 0.05 }] });
     let distances: Vec<Value> =
         (1..=4).map(|r| json!({ "r": r, "potential": [number(0.3 * f64::from(r), 0.01)] })).collect();
     let potential = json!({ "kind": "potential", "schema": 1, "distances": distances, "first": 1, "last": 4, "fits": [fit], "warnings": [] });
-    let times: Vec<Value> = (0..9)
-        .map(|k| json!({ "t": 0.2 * f64::from(k), "t2_energy": 0.1 * f64::from(k), "energy_bits": "3ff0" }))
-        .collect();
+    let times: Vec<Value> =
+        (0..9).map(|k| json!({ "t": 0.2 * f64::from(k), "energy": 0.5, "energy_bits": "3ff0" })).collect();
     let flow = json!({ "kind": "flow", "schema": 1, "times": times, "t0": 0.6, "w0": null });
     let history: Vec<Value> =
         (1..=3).map(|k| json!({ "file": format!("e/{k}.nersc"), "values": [0.5 + 0.01 * f64::from(k)] })).collect();
@@ -452,6 +452,8 @@ fn physics_is_drawn_for_a_screen_and_a_phone_with_its_fits_in_tables_and_in_the_
         (page.matches("<div class=\"wide\"><svg").count(), page.matches("<div class=\"narrow\"><svg").count()),
         (4, 4)
     );
+    // The bands of both fits.
+    assert!(page.matches("fill-opacity=\"0.25\" stroke-linejoin").count() >= 4, "{page}");
     assert!(page.contains("stroke=\"var(--c1)\"") && !page.contains("3ff0"));
 }
 
