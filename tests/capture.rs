@@ -171,7 +171,7 @@ fn the_launch_of_the_kernel_asked_for_is_captured_among_others() {
     assert_eq!((capture.launch.number, capture.launch.launches), (7, 7));
     let mut work = || on.launch(&case, &device, Sum::Exact).map(drop);
     let error = device.capture("hop", &mut work).unwrap_err().to_string();
-    assert!(error.contains("hop was not among the 7 launches that were watched"), "{error}");
+    assert!(error.contains("hop was not among the 7 launches of the call"), "{error}");
     // Nothing waits for a launch any more.
     work().unwrap();
 }

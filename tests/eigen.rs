@@ -156,7 +156,7 @@ fn what_cannot_be_used_is_an_error<B: Backend>(backend: &B) {
     says(EigenParams { above: Some(-1.0), ..auto }, "cannot begin at -1");
     says(
         EigenParams { above: Some(1e-6), degree: Some(6), max_restarts: 8, ..auto },
-        "1e-6, above which it suppresses",
+        "the range that it suppresses begins too low, at 1e-6",
     );
     says(EigenParams { max_restarts: 1, tolerance: 1e-14, ..auto }, "of 4 eigenpairs were found in 1 restarts");
 

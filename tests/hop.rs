@@ -192,7 +192,7 @@ fn a_refusal_of_layouts_says_what_to_do() {
     device.set_tuning(Tuning { access: Some(AccessWidth::Word), ..Tuning::OPEN });
     let mut y = device.upload(source).unwrap();
     let error = device.axpy(1.0, &x, &mut y).unwrap_err().to_string();
-    assert!(error.starts_with("y and x of axpy lie in device memory in different layouts"), "{error}");
+    assert!(error.starts_with("y and x of axpy have different layouts in device memory"), "{error}");
     assert!(error.contains("the same access width and site order"), "{error}");
 }
 

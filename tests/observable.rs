@@ -219,6 +219,6 @@ fn a_propagator_of_another_length_is_refused() {
     assert_eq!(correlator(Hadron::Rho, &one_spin).unwrap(), [Complex::ZERO; 4]);
     let error = meson_correlators(&cpu(), extents, &s[1..], 0, LaneChoice::Auto).unwrap_err();
     let (given, needed) = (s.len() - 1, s.len());
-    assert!(error.to_string().contains(&format!("{given} complex numbers")), "{error}");
-    assert!(error.to_string().contains(&format!("takes {needed}")), "{error}");
+    assert!(error.to_string().contains(&format!("not {given}")), "{error}");
+    assert!(error.to_string().contains(&format!("has {needed} complex numbers")), "{error}");
 }

@@ -60,7 +60,7 @@ fn a_right_hand_side_that_is_not_there_is_refused<B: Backend>(backend: &B) {
     let x = backend.upload(field::<f32>(0)).unwrap();
     let Err(error) = backend.take_rhs(&x, &[0, 3], RHS_PARTS) else { panic!("right-hand side 3 of 3 was taken") };
     assert!(matches!(error, BackendError::Field(FieldError::RightHandSides { .. })), "{error}");
-    assert!(error.to_string().contains("no right-hand sides [0, 3] of 2 components each"), "{error}");
+    assert!(error.to_string().contains("does not have right-hand sides [0, 3] of 2 components each"), "{error}");
 }
 
 fn products_of_right_hand_sides_are_those_of_each_alone<B: Backend>(backend: &B) {

@@ -384,7 +384,7 @@ mod tests {
         let of = |fit: Fit| fit.of(&some, Resampling::Jackknife).unwrap_err().to_string();
         let cosh = |first, last| fit(EffectiveMass::Cosh, States::One, first, last);
         assert!(of(cosh(5, 24)).contains("from 0 to 23"), "{}", of(cosh(5, 24)));
-        assert!(of(cosh(5, 6)).contains("needs 3 at least"), "{}", of(cosh(5, 6)));
+        assert!(of(cosh(5, 6)).contains("needs at least 3"), "{}", of(cosh(5, 6)));
         assert!(of(cosh(2, 10)).contains("8 samples do not determine the covariance of 9 times, which needs 11: take more samples, at most 6 times"), "{}", of(cosh(2, 10)));
         let rising = Fit { covariance: Covariance::Diagonal, ..cosh(13, 20) };
         assert!(rising.of(&some, Resampling::Jackknife).is_ok());

@@ -40,8 +40,8 @@ use report::{Measured, Report, Value};
   lanefield observe --config weak.nersc --smear hyp:0.75,0.6,0.3,1 \\
       --observables wilson --loops 2,4
   lanefield config generate heatbath --beta 5.7 --lattice 4.4.4.4 --seed 1 \\
-      --thermalise 20 --sweeps 60 --every 5 --output nine
-  lanefield observe --config nine --observables plaquette,clover \\
+      --thermalise 20 --sweeps 60 --every 5 --output small
+  lanefield observe --config small --observables plaquette,clover \\
       --plot history.pdf")]
 pub struct Observe {
     #[command(flatten)]

@@ -185,6 +185,6 @@ mod tests {
         assert!(lattice.is_first() && lattice.part() == extents);
         let two = RanksArgs { ranks: Some("1.1.1.2".parse().unwrap()), ..RanksArgs::default() };
         let error = format!("{:#}", two.lattice(extents).unwrap_err());
-        assert!(error.contains("1.1.1.2 are 2 ranks, and there are 1"), "{error}");
+        assert!(error.contains("1.1.1.2 needs 2 ranks, and there are 1"), "{error}");
     }
 }

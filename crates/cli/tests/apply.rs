@@ -166,7 +166,7 @@ fn misuse_is_refused_with_what_would_be_right() {
     assert_contains(&misused("--operator wilson --mass inf --source gauss:1"), &["finite number"]);
     assert_contains(&fails("--operator hop --source point:0,0,0,0,4,0"), &["spin 4", "0 to 3"]);
     assert_contains(&misused("--operator hop --source gauss:"), &["invalid seed ''"]);
-    assert_contains(&misused("--operator hop --source gauss:1 --parity red"), &["use even or odd"]);
+    assert_contains(&misused("--operator hop --source gauss:1 --parity red"), &["expected even or odd"]);
     assert_contains(&misused("--operator hop --source gauss:1 --lanes 48"), &["8, 16, 32, 64, 128 or 256"]);
     assert_contains(&misused("--operator hop --source gauss:1 --links 9"), &["18 (full), 12 (two rows) or 8"]);
     for boundary in ["1,1,1", "1,1,1,2", "1,1,1,nanpi", "1,1,1,infpi", "1,1,1,pi/0", "1,1,1,exp(0.25pi)"] {

@@ -217,7 +217,7 @@ fn misuse_is_refused_with_what_would_be_right() {
         &refused("hop --stores streaming"),
         &["the CPU reference has no tuning parameters", "stores streaming", "--device"],
     );
-    assert_contains(&refused("blas --accelerator-threads 8"), &["cannot take accelerator-threads 8"]);
+    assert_contains(&refused("blas --accelerator-threads 8"), &["cannot use accelerator-threads 8"]);
     assert_contains(&refused("hop --rhs 2"), &["there is nothing to time", "2 right-hand sides"]);
     assert_contains(&refused("threads"), &["the CPU reference has no accelerator threads", "--device"]);
 }

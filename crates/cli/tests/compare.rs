@@ -155,7 +155,7 @@ fn an_array_that_has_the_shape_of_another_order_is_not_scrambled() {
             "quda.npy out.npy --from-order milc",
             "is that of quda order: it has the direction of links before the sites, unlike milc order: use --from-order quda",
         ),
-        ("quda.npy out.npy", "say --from-order quda, or --from-order lexicographic if it is not so"),
+        ("quda.npy out.npy", "use --from-order quda, or --from-order lexicographic if it is not so"),
         (
             "milc.npy out.npy --to-order quda",
             "is that of milc order: it has an axis of parities, unlike lexicographic order: use --from-order milc",
@@ -551,7 +551,10 @@ fn an_operator_that_cannot_be_tried_is_refused() {
     let folder = folder();
     let refused = |options: &str| text(&folder.ends(2, &format!("compare a.npy a.npy {options}")).stderr);
     let input = "--config gauge.nersc --source gauss:7";
-    assert_contains(&refused("--operator wilson --mass 0.1"), &["--config and --source, which are not given"]);
+    assert_contains(
+        &refused("--operator wilson --mass 0.1"),
+        &["--operator and its parameters need --config and --source"],
+    );
     assert_contains(&refused(&format!("--csw 1 {input}")), &["--csw is for --operator clover; hop has none"]);
     assert_contains(&refused(&format!("--operator clover {input}")), &["--operator clover needs --mass"]);
     assert_contains(

@@ -97,7 +97,7 @@ fn misuse_is_refused_with_what_would_be_right() {
     assert_contains(&generate("hot --lattice 4.4.4.4 --seed x --output a"), &["invalid seed 'x'"]);
     assert_contains(&generate("cold --lattice 4.4.4.4 --seed 1 --output a"), &["'cold'", "--help"]);
     assert_contains(&generate("weak --lattice 4.4.4.4 --seed 1 --output a --spread NaN"), &["from 0 to 1000"]);
-    assert_contains(&generate("unit --lattice 4.4.4.4 --output a --rows 4"), &["use 2 or 3"]);
+    assert_contains(&generate("unit --lattice 4.4.4.4 --output a --rows 4"), &["expected 2 or 3"]);
     assert_contains(&generate("unit --lattice 4.4.4.4 --output a --floating-point f16"), &["IEEE32BIG"]);
     assert_contains(&generate("hot --lattice 4.4.4.4 --seed 1 --output a --spread 1"), &["'--spread'"]);
     let fails = |arguments: &str| folder.fails(2, &format!("config generate {arguments}"));
@@ -232,7 +232,7 @@ fn standard_output_and_pipes_are_files_too() {
 fn names_of_other_files_are_refused_for_arrays_and_eigenpairs() {
     let folder = Folder::with_gauge();
     for (line, says) in [
-        ("solve --config gauge.nersc --source gauss:1 --mass 1 --output x.h5", "expected a name that ends in .npy"),
+        ("solve --config gauge.nersc --source gauss:1 --mass 1 --output x.h5", "expected one that ends in .npy"),
         ("propagator --config gauge.nersc --source point:0,0,0,0 --mass 1 --output x.dat", "ends in .npy"),
         ("apply --operator hop --config gauge.nersc --source gauss:1 --output x.nersc", "ends in .npy"),
         ("eigen --config gauge.nersc --operator wilson --mass 1 --number 1 --output x.npy", "expected low.eigen"),

@@ -79,7 +79,7 @@ fn a_profile_is_judged_without_a_device_and_beside_what_is_observed_of_the_same_
     {
         assert_contains(&told, &[part]);
     }
-    assert_contains(&told, &["binds: latency (counters: latency: no unit above 60%", "→ more bytes on their way"]);
+    assert_contains(&told, &["binds: latency (counters: latency: no unit above 60%", "→ more bytes in flight"]);
     assert_contains(&folder.fails(2, &format!("doctor --counters {data}/ncu_h200_raw.csv --confirm")), &["--kernel"]);
     folder.write(
         "untimed.csv",

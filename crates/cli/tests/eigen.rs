@@ -74,12 +74,12 @@ fn a_search_whose_restarts_run_out_continues_to_the_same_file() {
     assert!(!folder.path("low.eigen").exists() && folder.read("state") == folder.read("low.stopped.eigen"));
     assert!(folder.json(&format!("{run} --resume --output low.eigen"))["resumed_from"].as_u64().unwrap() > 0);
     assert!(folder.read("low.eigen") == folder.read("whole.eigen"), "the eigenvectors differ");
-    // A file of the other kind is no state, and no eigenpairs.
+    // A file of the other kind is no state, and not eigenpairs.
     let refused = folder.fails(2, &format!("{search} --checkpoint low.eigen --resume"));
     assert_contains(&refused, &["low.eigen", "it holds lowest eigenpairs", "wrote as its --checkpoint"]);
     let solve = "solve --config gauge.nersc --source gauss:3 --mass 0.1 --device cpu";
     let refused = folder.fails(2, &format!("{solve} --deflate state"));
-    assert_contains(&refused, &["cannot deflate with state", "Lanczos", "no eigenpairs", "lanefield eigen"]);
+    assert_contains(&refused, &["cannot deflate with state", "Lanczos", "not eigenpairs", "lanefield eigen"]);
 }
 
 #[test]

@@ -250,7 +250,7 @@ fn arguments_that_a_kernel_lacks_are_named_with_all_that_it_has() {
     );
     refuses(
         "--kernel scale --in x=x.npy --scalar a=1 --out out=y.txt",
-        &["--out out", "expected a name that ends in .npy"],
+        &["--out out", "expected one that ends in .npy"],
     );
     let error = text(
         &folder.run("run --kernel axpy --in x=x.npy --in y=x.npy --scalar a=1 --out y=y.npy --config x.npy").stderr,

@@ -300,6 +300,9 @@ fn sources_of_all_kinds_have_sidecars_and_a_file_of_columns_is_the_source_that_i
     assert_contains(&refused("--source wall:4"), &["t = 4 of the wall source is outside 0 to 3"]);
     assert_contains(&refused("--source z2:7"), &["no time slice", "z2:7,0"]);
     assert_contains(&refused("--source gauss:7,0"), &["use z2:SEED,t or z4:SEED,t"]);
-    assert_contains(&refused("--source wall:0 --smear-links smooth.npy"), &["add --smear-source, or leave it out"]);
+    assert_contains(
+        &refused("--source wall:0 --smear-links smooth.npy"),
+        &["add --smear-source, or leave out --smear-links"],
+    );
     assert_contains(&refused("--source wall:0,1,2"), &["leave spin and colour out"]);
 }

@@ -302,7 +302,7 @@ fn what_cannot_be_is_refused_by_name() {
         "spectrum fit all.json --fit pion:1:6",
         &["--fit pion:1:6", "7 samples do not determine the covariance of 6 times, which needs 8", "at most 5 times"],
     );
-    fails("spectrum fit all.json --fit pion:3:9 --uncorrelated", &["from t = 3 to 9", "from 0 to 7"]);
+    fails("spectrum fit all.json --fit pion:3:9 --uncorrelated", &["invalid times 3 to 9 of a fit", "from 0 to 7"]);
     fails("spectrum fit all.json --fit b1:1:3", &["the b1 was not measured: expected pion, rho, nucleon"]);
     fails("spectrum fit all.json --momentum 2,0,0", &["momentum 2,0,0: expected 0,0,0 or 1,0,0"]);
     fails("spectrum fit all.json all.json", &["the same configuration", "would count twice"]);

@@ -211,8 +211,8 @@ mod tests {
             ("2 lane", "at character 3, expected an operator or the end, and found 'l'"),
             ("16*lain", "unknown name 'lain': expected lane, site, word, item or group"),
             ("", "the end"),
-            ("99999999999999999999", "64 bits"),
-            (&"(".repeat(100), "more than 64"),
+            ("99999999999999999999", "64-bit integers"),
+            (&"(".repeat(100), "nested more than 64 deep"),
             (&"1+".repeat(1000), "2000 bytes is too long"),
         ] {
             let error = text.parse::<Expression>().unwrap_err().to_string();
@@ -225,6 +225,6 @@ mod tests {
         let error = |text: &str| text.parse::<Expression>().unwrap().value(&VALUES).unwrap_err().to_string();
         assert!(error("1/(lane-3)").contains("divides by zero at lane 3, site 5"));
         assert!(error("1%(lane-3)").contains("divides by zero"));
-        assert!(error("9223372036854775807*site").contains("64 bits"));
+        assert!(error("9223372036854775807*site").contains("64-bit integers"));
     }
 }

@@ -92,7 +92,7 @@ mod tests {
             (Machine { l1_bytes: 2 * h200.l2_bytes, ..h200.clone() }, "expected at most l2-bytes"),
             (
                 Machine { copy_gb_per_second: 1e6, ..h200.clone() },
-                "copy-gb-per-second = 1000000, and at most 1.5 times",
+                "copy-gb-per-second = 1000000: expected at most 1.5 times",
             ),
             (Machine { clock_mhz: f64::NAN, ..h200.clone() }, "clock-mhz = NaN"),
         ] {

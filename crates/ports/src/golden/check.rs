@@ -107,7 +107,9 @@ pub fn check(directory: &Path, other: &Path, options: CheckOptions) -> Result<Ch
         0 => Err(GoldenError::NothingInCommon {
             path: directory.to_owned(),
             other: other.to_owned(),
-            example: results(&manifest).next().map_or_else(|| "none".to_owned(), |(_, file)| file.to_owned()),
+            example: results(&manifest)
+                .find(|(_, file)| file.starts_with("cases/"))
+                .map_or_else(|| "none".to_owned(), |(_, file)| file.to_owned()),
             found: checked.unknown.first().cloned(),
         }),
         _ => Ok(checked),

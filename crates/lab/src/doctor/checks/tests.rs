@@ -131,7 +131,7 @@ fn groups_that_leave_lanes_or_units_idle_are_found() {
 #[test]
 fn spilled_registers_and_arrays_in_scratch_memory_are_found() {
     // 4 million work-items move 128 MB more: twice as much as necessary.
-    planted(Fault::Spills, Remedy::AllRegisters, 200.0 / 402.0, "told to take 40 registers at most", |run| {
+    planted(Fault::Spills, Remedy::AllRegisters, 200.0 / 402.0, "limited to 40 registers", |run| {
         slow(run, 400e-6);
         run.passes[0].code.spilled_bytes = Some(32);
         run.passes[0].code.most_registers = Some(40);
@@ -152,7 +152,7 @@ fn accesses_that_waste_sectors_or_lines_are_found_by_array() {
         run.passes[0].accesses[0].efficiency = 0.125;
     });
     assert!(found.title.contains(words), "{found:?}");
-    let words = "source, target touch 2.0 times the cache lines";
+    let words = "source, target touch 2.0 times as many cache lines as necessary";
     let found = planted(Fault::Access, Remedy::LaneFast, 250.0 / 502.0, words, |run| {
         slow(run, 500e-6);
         run.passes[0].lane_fast = Some(false);
@@ -176,7 +176,7 @@ fn what_is_done_between_kernels_in_every_run_is_found() {
     planted(Fault::Transfers, Remedy::KeepOnDevice, 1000.0 / 1132.0, "transfers between host and device", |run| {
         (run.timeline.wall, run.timeline.transfers, run.timeline.transferred_bytes) = (1132e-6, 1e-3, 12_000_000);
     });
-    planted(Fault::Allocations, Remedy::KeepBuffers, 200.0 / 332.0, "2 buffers made in a run", |run| {
+    planted(Fault::Allocations, Remedy::KeepBuffers, 200.0 / 332.0, "2 buffers allocated in a run", |run| {
         (run.timeline.wall, run.timeline.allocations, run.timeline.allocated_buffers) = (332e-6, 200e-6, 2);
     });
     // A millisecond of gaps, and 99 launches of 5 µs.
@@ -315,7 +315,7 @@ fn counters_say_what_binds_and_what_to_try_with_no_more_gain_than_the_next_unit_
 fn latency_by_counters_is_answered_by_its_largest_stall() {
     let idle = [(Unit::Dram, 0.4), (Unit::L2, 0.3), (Unit::L1, 0.2)];
     for (stall, change) in [
-        (Stall::LONG_SCOREBOARD, "more bytes on their way"),
+        (Stall::LONG_SCOREBOARD, "more bytes in flight"),
         (Stall::SHORT_SCOREBOARD, "less local memory"),
         (Stall::BARRIER, "fewer barriers"),
         (Stall::NO_INSTRUCTION, "shorter code"),
