@@ -730,9 +730,7 @@ lf_status lf_configuration_extents(const struct lf_configuration *configuration,
  Copies the links of a configuration to `links`, which has room for `reals` = 72 numbers for each site, in the order of
  lf_configuration_from_links().
  */
-lf_status lf_configuration_links(const struct lf_configuration *configuration,
-                                 double *links,
-                                 size_t reals);
+lf_status lf_configuration_links(const struct lf_configuration *configuration, double *links, size_t reals);
 
 /*
  Computes the average plaquette, Re tr P / 3 over all sites and planes: 1 for the free field. It is the exact sum, rounded once, and has
@@ -784,7 +782,8 @@ const char *lf_operator_name(size_t index);
 /*
  Returns an operator with its parameters as text, for example "clover, mass 0.1, csw 1.3". The text belongs to the operator.
  */
-lf_status lf_operator_describe(const struct lf_operator *op, const char **text);
+lf_status lf_operator_describe(const struct lf_operator *op,
+                               const char **text);
 
 /*
  Returns the number of real numbers in the arrays that an operator acts on: 2 · words for each site · sites. A site has 12 complex words
@@ -1137,7 +1136,9 @@ lf_status lf_field_scale(double a,
 /*
  y = a·x + y. Both fields have the same type. Each real number is one fused multiply-add; a is first rounded to their precision.
  */
-lf_status lf_field_axpy(double a, const struct lf_field *x, struct lf_field *y);
+lf_status lf_field_axpy(double a,
+                        const struct lf_field *x,
+                        struct lf_field *y);
 
 /*
  norm2 = |x|²: the exact sum over the sites of the field, rounded once. It has the bits of lf_norm2_f64() of the downloaded array.
@@ -1148,7 +1149,9 @@ lf_status lf_field_norm2(const struct lf_field *x,
 /*
  `inner[0]` + i·`inner[1]` = ⟨x, y⟩, computed like lf_field_norm2(). x and y are two different fields of the same type.
  */
-lf_status lf_field_inner(const struct lf_field *x, const struct lf_field *y, double *inner);
+lf_status lf_field_inner(const struct lf_field *x,
+                         const struct lf_field *y,
+                         double *inner);
 
 /*
  Writes golden data to a directory: inputs, intermediates and results of kernels as .npy files, with a manifest (docs/golden.md). They

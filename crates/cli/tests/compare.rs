@@ -160,8 +160,8 @@ fn an_array_that_has_the_shape_of_another_order_is_not_scrambled() {
             "milc.npy out.npy --to-order quda",
             "is that of milc order: it has an axis of parities, unlike lexicographic order: use --from-order milc",
         ),
-        ("eo.npy out.npy", "say --from-order even-odd, or --from-order lexicographic"),
-        ("gpt.npy out.npy", "say --from-order gpt"),
+        ("eo.npy out.npy", "use --from-order even-odd, or --from-order lexicographic"),
+        ("gpt.npy out.npy", "use --from-order gpt"),
         (
             "gauge.npy out.npy --from-order qdp",
             "it has the links of a site together, unlike qdp order: use --from-order lexicographic",
