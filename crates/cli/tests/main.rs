@@ -377,7 +377,7 @@ fn the_examples_of_the_help_work_as_they_are() {
             folder.write(file, &output.stdout);
         }
     }
-    assert_eq!(examples, 204);
+    assert_eq!(examples, 206);
 }
 
 #[test]
