@@ -258,7 +258,7 @@ impl Report {
         facts([
             ("operator", format!("{}{}", self.operator, if self.dagger { ", dagger" } else { "" })),
             ("lattice", self.layout.with(&format!(" in {}", self.precision))),
-            ("plaquette", self.plaquette.to_string()),
+            ("plaquette", with_bits(self.plaquette)),
             ("|source|²", with_bits(self.source_norm2)),
             ("|result|²", with_bits(self.result_norm2)),
             ("written", self.output.clone()),

@@ -235,7 +235,10 @@ fn names_of_other_files_are_refused_for_arrays_and_eigenpairs() {
         ("solve --config gauge.nersc --source gauss:1 --mass 1 --output x.h5", "expected one that ends in .npy"),
         ("propagator --config gauge.nersc --source point:0,0,0,0 --mass 1 --output x.dat", "ends in .npy"),
         ("apply --operator hop --config gauge.nersc --source gauss:1 --output x.nersc", "ends in .npy"),
-        ("eigen --config gauge.nersc --operator wilson --mass 1 --number 1 --output x.npy", "expected another extension, as in low.eigen"),
+        (
+            "eigen --config gauge.nersc --operator wilson --mass 1 --number 1 --output x.npy",
+            "expected another extension, as in low.eigen",
+        ),
     ] {
         assert_contains(&folder.misused(line), &[says]);
     }

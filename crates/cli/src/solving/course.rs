@@ -3,7 +3,7 @@
 use lanefield::solver::{SolveReport, SolvedRhs};
 
 use crate::args::{HopArgs, iterations, of_arithmetic};
-use crate::output::{Layout, bits};
+use crate::output::{Layout, bits, with_bits};
 use crate::prelude::*;
 
 /// When a solver stops, and which system it solves.
@@ -150,7 +150,7 @@ impl Fields {
             ("device", device.to_owned()),
             ("operator", format!("{operator}, boundary {}, reconstruct {}", self.boundary, self.reconstruct)),
             ("lattice", self.layout.with("")),
-            ("plaquette", course.plaquette.to_string()),
+            ("plaquette", with_bits(course.plaquette)),
         ]
     }
 }
