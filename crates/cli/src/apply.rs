@@ -13,8 +13,9 @@ use lanefield::reference::real::Real;
 use super::args::{BackendArgs, HopArgs, name_of, of_arithmetic};
 use super::array_output::{self, ArrayOutput};
 use super::fields::{shape_of_model, shape_of_object, write_field};
+use super::numbers::{bits, with_bits};
 use super::operator::{Offer, OperatorArgs, check, json_of};
-use super::output::{Layout, bits, facts, with_bits};
+use super::output::{Layout, facts};
 use crate::prelude::*;
 use crate::source::field::{InputArgs, input_of, require_in_range};
 

@@ -12,7 +12,8 @@ use super::files::{replaces, require_no_file};
 use super::kernel_args::CaseArgs;
 use super::kernel_args::sites;
 use super::kernels::of_library;
-use super::output::{bytes, facts, joined, print};
+use super::numbers::bytes;
+use super::output::{facts, joined, print};
 use crate::prelude::*;
 
 /// Write one launch of a kernel with all its arguments.

@@ -6,7 +6,8 @@ use lanefield_lab::counters::{
 };
 
 use super::args::one_of;
-use super::output::{dense, facts, fitted, joined, number, table};
+use super::numbers::number;
+use super::output::{dense, facts, fitted, joined, table};
 use crate::prelude::*;
 
 /// Compute the achieved bandwidth from a profiler's counters.

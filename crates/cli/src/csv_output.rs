@@ -5,7 +5,7 @@ use std::path::Path;
 
 use lanefield::io::atomic::{WriteError, write_atomically};
 
-use super::output::bits;
+use super::numbers::bits;
 use super::ranks::is_first;
 
 /// Writes a header and rows to a file, if one is requested. Rank 0 writes it.

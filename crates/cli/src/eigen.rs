@@ -8,9 +8,10 @@ use lanefield::solver::{
 use super::args::{BackendArgs, HopArgs, finite};
 use super::configuration::ConfigArgs;
 use super::files::{given, has_extension, named, require_outputs_but};
+use super::numbers::bits;
 use super::numbers::{plain, with_bits};
 use super::operator::{Invertible, OperatorArgs, check, json_of};
-use super::output::{bits, facts, joined, table_of};
+use super::output::{facts, joined, table_of};
 use super::progress::ShareBar;
 use super::ranks::RanksArgs;
 use crate::prelude::*;

@@ -11,7 +11,7 @@ use lanefield::io::lock::Lock;
 use lanefield::io::npy::{self, ArrayReal, NpyError};
 use lanefield::io::{claims, sidecar};
 use lanefield::reference::real::Real;
-use lanefield_figure as figure;
+use lanefield_figure::{Drawing, Format as FigureFormat};
 
 use super::ranks;
 use crate::prelude::*;
@@ -181,13 +181,13 @@ pub fn require_writable(path: &Path) -> anyhow::Result<()> {
 
 /// Reads the name of a figure, whose extension says its format.
 pub fn figure(path: &Path) -> Result<PathBuf, String> {
-    figure::Format::of(path).map(|_| path.to_owned()).map_err(|error| error.to_string())
+    FigureFormat::of(path).map(|_| path.to_owned()).map_err(|error| error.to_string())
 }
 
 /// Writes a figure in the format that the extension of its name says. The first rank writes.
-pub fn write_figure(path: &Path, drawing: &figure::Drawing) -> anyhow::Result<()> {
+pub fn write_figure(path: &Path, drawing: &Drawing) -> anyhow::Result<()> {
     if ranks::is_first() {
-        let bytes = drawing.bytes(figure::Format::of(path)?);
+        let bytes = drawing.bytes(FigureFormat::of(path)?);
         write_atomically(path, |writer| io::Write::write_all(writer, &bytes))?;
     }
     Ok(())

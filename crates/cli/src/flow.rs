@@ -13,7 +13,8 @@ use super::configuration::{ConfigArgs, FormatArgs, MadeOutput};
 use super::csv_output::{columns_with_bits, with_bits, write_csv};
 use super::files::{but_with, figure, given, named, write_figure};
 use super::interrupt::{ends_on, keep};
-use super::output::{bits, number, small, table};
+use super::numbers::{bits, number, small};
+use super::output::table;
 use super::progress::ShareBar;
 use crate::prelude::*;
 

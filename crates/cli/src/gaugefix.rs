@@ -8,7 +8,8 @@ use super::args::{OnLatticeArgs, finite, positive_tolerance};
 use super::configuration::{ConfigArgs, FormatArgs, MadeOutput};
 use super::files::but_with;
 use super::interrupt::{ends_on, keep};
-use super::output::{bits, facts, joined, small, with_bits};
+use super::numbers::{bits, small, with_bits};
+use super::output::{facts, joined};
 use super::progress::ShareBar;
 use crate::prelude::*;
 

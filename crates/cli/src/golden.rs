@@ -12,8 +12,9 @@ use super::build_ahead::{Builder, JobsArgs};
 use super::files::{replaces, require_no_file};
 use super::interrupt;
 use super::kernels;
+use super::numbers::bytes;
 use super::numbers::count;
-use super::output::{bytes, facts, joined, table};
+use super::output::{facts, joined, table};
 use super::progress::styled_bar;
 
 /// Write golden data of every kernel, or check a port with them.

@@ -6,7 +6,8 @@ use lanefield_lab::Spread;
 use lanefield_lab::guidelines::{Clock, Guideline, Options, Outcome as Measured, Scale, Verdict, named, run};
 
 use super::build_progress::announce;
-use super::output::{Device, facts, fitted, number, table};
+use super::numbers::number;
+use super::output::{Device, facts, fitted, table};
 use super::progress::{goes_on, progress_bar};
 use crate::prelude::*;
 

@@ -87,11 +87,11 @@ fn first_clause(text: &str) -> String {
         .map(|(at, _)| at)
         .find(|at| text[at + 1..].starts_with(char::is_whitespace));
     let Some(end) = end.filter(|&end| !text[..end].contains('[')) else { return text.to_owned() };
-    let close = text[..end].contains('(') && !text[..end].contains(')');
-    match (close, text[end..].find(" [")) {
-        (true, _) => text.to_owned(),
-        (false, Some(note)) => format!("{}{}", &text[..end], &text[end + note..]),
-        (false, None) => text[..end].to_owned(),
+    let (clause, rest) = text.split_at(end);
+    let is_in_brackets = clause.contains('(') && !clause.contains(')');
+    match is_in_brackets {
+        true => text.to_owned(),
+        false => format!("{clause}{}", rest.find(" [").map_or("", |note| &rest[note..])),
     }
 }
 

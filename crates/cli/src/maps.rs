@@ -11,7 +11,8 @@ use lanefield_ports::compare::grouped;
 use serde::Serialize;
 
 use super::interrupt::interrupted;
-use super::output::{fitted, number, table_of};
+use super::numbers::number;
+use super::output::{fitted, table_of};
 
 /// A kernel of a caller, over an index space of its own.
 pub type Map = &'static dyn IndexKernel;

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use lanefield::reference::real::for_people;
+use lanefield_figure::{exponent_of, in_brackets};
 
 /// Significant digits of a number of which neither an error nor a unit says how many matter.
 const DIGITS: i32 = 6;
@@ -24,29 +25,9 @@ pub fn shows_bits() -> bool {
 
 /// A number with its error in units of the last digits: `0.58227(15)`, `12.3(1.5)`, `1.23(4)e-7`. Without an error, as [`plain`].
 pub fn with_error(value: f64, error: Option<f64>) -> String {
-    let Some(error) = error.filter(|&error| error.is_finite() && error >= 0.0 && value.is_finite()) else {
-        return plain(value);
-    };
-    if error == 0.0 {
-        return format!("{}(0)", plain(value));
-    }
-    let scale = value.abs().max(error);
-    if !(1e-4..1e6).contains(&scale) {
-        let exponent = power_of_ten(scale);
-        let power = 10f64.powi(exponent);
-        return format!("{}e{exponent}", in_brackets(value / power, error / power));
-    }
-    in_brackets(value, error)
-}
-
-fn in_brackets(value: f64, error: f64) -> String {
-    // Two digits of the error; rounding may make a third.
-    let rounded: f64 = format!("{error:.1e}").parse().unwrap_or(error);
-    let decimals = 1 - power_of_ten(rounded);
-    match usize::try_from(decimals) {
-        Err(_) | Ok(0) => format!("{value:.0}({rounded:.0})"),
-        Ok(decimals) if rounded >= 1.0 => format!("{value:.decimals$}({rounded:.decimals$})"),
-        Ok(decimals) => format!("{value:.decimals$}({:.0})", rounded * 10f64.powi(decimals as i32)),
+    match error {
+        Some(0.0) => format!("{}(0)", plain(value)),
+        error => error.and_then(|error| in_brackets(value, error)).unwrap_or_else(|| plain(value)),
     }
 }
 
@@ -67,11 +48,9 @@ fn digits(value: f64, digits: i32) -> String {
     if value == 0.0 || !value.is_finite() {
         return value.to_string();
     }
-    let (exponent, shortest) = (power_of_ten(value.abs()), value.to_string());
-    if (-4..digits).contains(&exponent) && shortest.len() <= usize::try_from(digits).unwrap_or(0) {
-        return shortest;
-    }
+    let (exponent, shortest) = (exponent_of(value.abs()), value.to_string());
     match (-4..digits).contains(&exponent) {
+        true if shortest.len() <= usize::try_from(digits).unwrap_or(0) => shortest,
         true => format!("{value:.decimals$}", decimals = usize::try_from(digits - 1 - exponent).unwrap_or(0)),
         // No zeros at the end: 1.4e-10, and not 1.40000e-10.
         false => {
@@ -82,12 +61,6 @@ fn digits(value: f64, digits: i32) -> String {
             format!("{mantissa}e{power}")
         }
     }
-}
-
-/// The power of ten of the first digit.
-fn power_of_ten(value: f64) -> i32 {
-    let text = format!("{value:e}");
-    text.split_once('e').and_then(|(_, power)| power.parse().ok()).unwrap_or(0)
 }
 
 /// A number with this number of decimals, or a dash.
@@ -118,9 +91,10 @@ pub fn bytes(bytes: u64) -> String {
     format!("{value:.decimals$} {}", UNITS[unit])
 }
 
-/// A number of things: "1 configuration", "2 configurations".
-pub fn count(number: usize, thing: &str) -> String {
-    if number == 1 { format!("1 {thing}") } else { format!("{number} {thing}s") }
+/// A number of things: "1 configuration", "2 configurations", "2 passes".
+pub fn count(number: impl ToString, thing: &str) -> String {
+    let (number, plural) = (number.to_string(), if thing.ends_with(['s', 'h']) { "es" } else { "s" });
+    format!("{number} {thing}{}", if number == "1" { "" } else { plural })
 }
 
 #[cfg(test)]

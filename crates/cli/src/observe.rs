@@ -18,7 +18,7 @@ use super::configuration::EnsembleArgs;
 use super::configuration::list::Configurations;
 use super::files::{figure, given, named, require_outputs, write_figure};
 use super::interrupt::{advise, ends_on, keep};
-use super::output::bits;
+use super::numbers::bits;
 use super::progress::progress_bar;
 use super::resampling::ResamplingArgs;
 use crate::prelude::*;

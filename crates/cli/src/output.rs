@@ -9,8 +9,6 @@ use anyhow::Context as _;
 use comfy_table::{Cell, CellAlignment, ColumnConstraint, Row, Table, TableComponent, presets};
 use lanefield::reference::layout::Lattice;
 pub use lanefield_lab::{Device, Kind};
-
-pub use super::numbers::{bits, bytes, number, small, with_bits};
 use serde::Serialize;
 
 use super::build_facts::{BUILD, Build};

@@ -11,8 +11,9 @@ use lanefield::reference::real::for_people;
 
 use super::args::{BackendArgs, SumArgs, name_of};
 use super::files::{check_beside, npy_error};
+use super::numbers::bits;
 use super::numbers::{shows_bits, with_bits};
-use super::output::{Layout, bits};
+use super::output::Layout;
 use super::ranks::{self, RanksArgs};
 use crate::prelude::*;
 

@@ -3,8 +3,8 @@
 use lanefield::statistics::{Estimate, Resampling, Samples, require_bins};
 
 use super::csv_output::decimal;
+use super::numbers::bits;
 use super::numbers::with_error;
-use super::output::bits;
 use crate::prelude::*;
 
 /// How errors are computed.

@@ -13,7 +13,8 @@ pub use arguments::Run;
 
 use super::files::{npy_name, require_outputs};
 use super::kernels::Known;
-use super::output::{bits, facts, joined, print, with_bits};
+use super::numbers::{bits, with_bits};
+use super::output::{facts, joined, print};
 use super::ranks::RanksArgs;
 use crate::prelude::*;
 

@@ -8,7 +8,8 @@ use lanefield::reference::gauge::Projection;
 use super::args::OnLatticeArgs;
 use super::configuration::{ConfigArgs, FormatArgs, MadeOutput};
 use super::interrupt::{interrupted, keep};
-use super::output::{bits, facts, joined, small, with_bits};
+use super::numbers::{bits, small, with_bits};
+use super::output::{facts, joined};
 use crate::prelude::*;
 
 /// Smear the links of a configuration.

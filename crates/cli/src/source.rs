@@ -15,7 +15,8 @@ use super::args::of_arithmetic;
 use super::array_output::{self, ArrayOutput};
 use super::fields::write_field;
 use super::files::{named, npy_name};
-use super::output::{bits, facts, joined, with_bits};
+use super::numbers::{bits, with_bits};
+use super::output::{facts, joined};
 use crate::prelude::*;
 use field::{input_of, load, require_in_range};
 

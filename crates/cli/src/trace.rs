@@ -9,7 +9,8 @@ use lanefield::io::claims;
 use lanefield_lab::trace::{Group, Hotspot, Recording, Timeline, chrome_events, hotspots, write_chrome};
 
 use super::files::{refused, require_outputs};
-use super::output::{fitted, number, print, printed_json, table};
+use super::numbers::number;
+use super::output::{fitted, print, printed_json, table};
 use super::ranks;
 use crate::prelude::*;
 

@@ -34,4 +34,4 @@ pub use format::{Format, UnknownFormat};
 pub use style::{Colour, Marker};
 pub use svg::Colours;
 pub use text::{shortened, width, wrapped};
-pub use ticks::{power_of_ten, short, with_error};
+pub use ticks::{exponent_of, in_brackets, power_of_ten, short, with_error};

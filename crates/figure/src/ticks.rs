@@ -50,26 +50,41 @@ pub fn short(value: f64, digits: usize) -> String {
     text.replace('-', "−")
 }
 
-/// A number with its error in units of the last digit, "0.5823(12)": two digits of an error that begins with 1, else one.
+/// A number with its error as text for figures, "0.58227(15)" or "1.234(21)·10⁻⁹"; without a positive error, the number alone.
 pub fn with_error(value: f64, error: Option<f64>) -> String {
-    let Some(error) = error.filter(|error| *error > 0.0 && error.is_finite() && value.is_finite()) else {
-        return short(value, 4);
+    let Some(text) = error.and_then(|error| in_brackets(value, error)) else { return short(value, 4) };
+    let text = match text.split_once('e') {
+        Some((number, exponent)) => format!("{number}·10{}", raised(exponent.parse().unwrap_or(0))),
+        None => text,
     };
-    let digits_of = |error: f64| if error / 10f64.powf(error.log10().floor()) < 1.95 { 2 } else { 1 };
-    // Large and small numbers are a power of ten times others.
-    let largest = value.abs().max(error);
-    if !(1e-4..1e6).contains(&largest) {
-        let exponent = largest.log10().floor() as i32;
-        let power = 10f64.powi(exponent);
-        return format!("{}·{}", with_error(value / power, Some(error / power)), power_of_ten(exponent));
+    text.replace('-', "−")
+}
+
+/// A number with two digits of its error in brackets, in units of the last digits: `0.58227(15)`, `12.3(1.5)`, `1.234(42)e-7`. `None` if the error is not
+/// positive or a number is not finite.
+pub fn in_brackets(value: f64, error: f64) -> Option<String> {
+    if !(error > 0.0 && error.is_finite() && value.is_finite()) {
+        return None;
     }
-    let decimals = (digits_of(error) - 1 - error.log10().floor() as i32).max(0) as usize;
-    let units = match error >= 1.95 {
-        // An error of several has no units of a last digit: 120(30).
-        true => format!("{error:.decimals$}"),
-        false => format!("{:.0}", error * 10f64.powi(decimals as i32)),
+    let scale = value.abs().max(error);
+    if !(1e-4..1e6).contains(&scale) {
+        let exponent = exponent_of(scale);
+        let power = 10f64.powi(exponent);
+        return Some(format!("{}e{exponent}", in_brackets(value / power, error / power)?));
+    }
+    // Rounding may make a third digit.
+    let rounded: f64 = format!("{error:.1e}").parse().unwrap_or(error);
+    let decimals = usize::try_from(1 - exponent_of(rounded)).unwrap_or(0);
+    let in_units = match rounded < 1.0 {
+        true => format!("{:.0}", rounded * 10f64.powi(decimals as i32)),
+        false => format!("{rounded:.decimals$}"),
     };
-    format!("{value:.decimals$}({units})").replace('-', "−")
+    Some(format!("{value:.decimals$}({in_units})"))
+}
+
+/// The power of ten of the first digit.
+pub fn exponent_of(value: f64) -> i32 {
+    format!("{value:e}").split_once('e').and_then(|(_, power)| power.parse().ok()).unwrap_or(0)
 }
 
 /// Ticks of a linear axis, about `wanted` of them with numbers; `whole`: at whole numbers only.
@@ -180,14 +195,14 @@ mod tests {
     }
 
     #[test]
-    fn errors_are_in_units_of_the_last_digit() {
+    fn errors_are_in_units_of_the_last_digits() {
         let shown = |value, error| with_error(value, Some(error));
         assert_eq!(shown(0.582271, 0.00015), "0.58227(15)");
-        assert_eq!(shown(-0.5823, 0.003), "−0.582(3)");
-        assert_eq!(shown(2.9, 0.0951), "2.90(10)");
-        assert_eq!(shown(3.1678, 1.23), "3.2(12)");
+        assert_eq!(shown(-0.5823, 0.003), "−0.5823(30)");
+        assert_eq!(shown(2.9, 0.0951), "2.900(95)");
+        assert_eq!(shown(3.1678, 1.23), "3.2(1.2)");
         assert_eq!(shown(119.6, 31.0), "120(31)");
-        assert_eq!(shown(1.2345e-9, 2.1e-11), "1.23(2)·10⁻⁹");
+        assert_eq!(shown(1.2345e-9, 2.1e-11), "1.234(21)·10⁻⁹");
         assert_eq!(with_error(0.25, None), "0.25");
         assert_eq!(shown(0.25, 0.0), "0.25");
     }

@@ -6,6 +6,7 @@ use lanefield::reference::real::Precision;
 use lanefield_lab::access::{ArrayCounts, BankPasses, Index, PatternReport};
 use serde::Serialize;
 
+use crate::numbers::count;
 use crate::output::{dense, facts, fitted, joined, table_of, wrapped};
 
 #[derive(Serialize)]
@@ -79,12 +80,6 @@ pub struct LocalRow {
     pub padding: u64,
     pub column_without: BankPasses,
     pub column_with: BankPasses,
-}
-
-/// `1 element`, `2 elements`, `2 passes`.
-fn count(number: u64, thing: &str) -> String {
-    let plural = if thing.ends_with(['s', 'h']) { "es" } else { "s" };
-    format!("{number} {thing}{}", if number == 1 { "" } else { plural })
 }
 
 fn percent(share: f64) -> String {

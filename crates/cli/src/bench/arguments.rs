@@ -4,15 +4,17 @@ use std::time::Instant;
 
 use lanefield::backend::opencl::Tuning;
 use lanefield::comm::WholeLattice;
+use lanefield::kernel::Kernel;
 use lanefield::reference::layout::LayoutError;
 use lanefield_lab::ahead::{KernelStep, Step};
 use lanefield_lab::bandwidth::Operation;
 use lanefield_lab::study::{self, Run};
-use lanefield_lab::{BenchCase, KernelRecord, Sampling, Spread};
+use lanefield_lab::{BenchCase, KernelRecord, Sampling, Spread, kernels_to_time};
 
 use super::table::Report;
 use crate::args::PlaceArgs;
 use crate::build_ahead::{Builder, JobsArgs};
+use crate::kernels::Known;
 use crate::prelude::*;
 use crate::progress::with_bar;
 use crate::tuning::TuningArgs;
@@ -53,6 +55,26 @@ impl TimingArgs {
         let records = time(&mut backend, self.jobs, &runs, self.samples);
         let study = study(Report::new(&backend, self.samples, &runs, records)?);
         show(self.json, Head::on(kind, backend.device()), &study, text)
+    }
+}
+
+/// The kernels of a study.
+#[derive(Args)]
+pub struct StudiedKernels {
+    /// Kernels to time: all, a family or a kernel
+    #[arg(
+        long = "kernel",
+        alias = "kernels",
+        value_name = "KERNEL,…",
+        value_delimiter = ',',
+        default_value = "hop,eo_clover"
+    )]
+    kernels: Vec<String>,
+}
+
+impl StudiedKernels {
+    pub fn named(&self, list: &Known) -> anyhow::Result<Vec<&'static Kernel>> {
+        kernels_to_time(list, self.kernels.iter().map(String::as_str)).map_err(anyhow::Error::msg)
     }
 }
 

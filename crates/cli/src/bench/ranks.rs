@@ -11,11 +11,12 @@ use lanefield::operator::{SchurComplement, System};
 use lanefield::reference::exact::ExactSum;
 use lanefield::solver::conjugate_gradient;
 use lanefield_lab::plausible;
-use lanefield_lab::{BenchCase, Spread, TimedCase, kernels_to_time};
+use lanefield_lab::{BenchCase, Spread, TimedCase};
 
-use super::arguments::{LayoutArgs, TimingArgs, sampled};
+use super::arguments::{LayoutArgs, StudiedKernels, TimingArgs, sampled};
 use crate::args::{of_storage, supported};
-use crate::output::{bytes, facts, fitted, joined, number, table, table_of};
+use crate::numbers::{bytes, number};
+use crate::output::{facts, fitted, joined, table, table_of};
 use crate::ranks::{self, RanksArgs};
 use crate::source::field::gaussian;
 
@@ -38,15 +39,8 @@ pub struct Ranks {
     /// Extents of the whole lattice [default: in t as many lattices as ranks, of 32.32.32.64, or 8.8.8.16 on CPUs]
     #[arg(long, value_name = "X.Y.Z.T")]
     lattice: Option<Extents>,
-    /// Kernels to time: all, a family or a kernel
-    #[arg(
-        long = "kernel",
-        alias = "kernels",
-        value_name = "KERNEL,…",
-        value_delimiter = ',',
-        default_value = "hop,eo_clover"
-    )]
-    kernels: Vec<String>,
+    #[command(flatten)]
+    kernels: StudiedKernels,
     /// Precisions of fields
     #[arg(long, value_name = "PRECISION,…", value_delimiter = ',', value_parser = of_storage(), default_value = "f32,f64")]
     precision: Vec<Precision>,
@@ -140,7 +134,7 @@ impl Ranks {
         let lattice = self.ranks.lattice(extents)?;
         let backend = backend.on_ranks(&lattice, self.ranks.options());
         let on = On { ranks: &backend, alone: &alone, lattice: &lattice };
-        let kernels = kernels_to_time(list, self.kernels.iter().map(String::as_str)).map_err(anyhow::Error::msg)?;
+        let kernels = self.kernels.named(list)?;
         let mut rows = Vec::new();
         let mut packets = Vec::new();
         let precisions = supported(&self.precision, backend.opencl());

@@ -8,7 +8,8 @@ use lanefield_lab::reduce::{Operation, ReduceBench, ReduceReport, ReduceRow, SIT
 
 use crate::args::{BackendArgs, of_arithmetic, one_of};
 use crate::build_ahead::{Builder, JobsArgs};
-use crate::output::{Layout, bytes, facts, fitted, number, table_of};
+use crate::numbers::{bytes, number};
+use crate::output::{Layout, facts, fitted, table_of};
 use crate::prelude::*;
 use crate::progress::with_bar;
 

@@ -7,7 +7,8 @@ use lanefield_lab::KernelRecord;
 use lanefield_lab::bandwidth::Operation;
 use lanefield_lab::study::Run;
 
-use crate::output::{facts, fitted, number, table_of};
+use crate::numbers::number;
+use crate::output::{facts, fitted, table_of};
 use crate::prelude::*;
 
 #[derive(Serialize)]

@@ -5,9 +5,9 @@ use crate::prelude::*;
 use lanefield::backend::opencl::{GroupSize, Tuning};
 use lanefield::reference::layout::AcceleratorThreads;
 use lanefield_lab::study::Run;
-use lanefield_lab::{BenchCase, KernelRecord, kernels_to_time};
+use lanefield_lab::{BenchCase, KernelRecord};
 
-use super::arguments::{LayoutArgs, TimingArgs, extents_or_usual};
+use super::arguments::{LayoutArgs, StudiedKernels, TimingArgs, extents_or_usual};
 use lanefield_lab::fastest;
 
 use super::table::{Report, or_others};
@@ -30,15 +30,8 @@ pub struct Threads {
     /// Extents of the lattice [default: 16.16.16.32; 8.8.8.8 on CPUs]
     #[arg(long, value_name = "X.Y.Z.T")]
     lattice: Option<Extents>,
-    /// Kernels to time: all, a family or a kernel
-    #[arg(
-        long = "kernel",
-        alias = "kernels",
-        value_name = "KERNEL,…",
-        value_delimiter = ',',
-        default_value = "hop,eo_clover"
-    )]
-    kernels: Vec<String>,
+    #[command(flatten)]
+    kernels: StudiedKernels,
     /// Outer sites per work-group
     #[arg(long, value_name = "N,…", value_delimiter = ',', default_value = "2,4,8,16,32")]
     accelerator_threads: Vec<AcceleratorThreads>,
@@ -83,7 +76,7 @@ impl Threads {
             bail!("the CPU reference has no accelerator threads: choose an OpenCL device with --device");
         }
         let extents = extents_or_usual(self.lattice, backend)?;
-        let kernels = kernels_to_time(list, self.kernels.iter().map(String::as_str)).map_err(anyhow::Error::msg)?;
+        let kernels = self.kernels.named(list)?;
         // Kernels are built for each group size separately, because a driver may refuse large groups of a kernel that is built for all sizes.
         let group_size = Some(GroupSize::Required);
         let tuning = |&threads| Tuning { accelerator_threads: Some(threads), group_size, ..Tuning::OPEN };

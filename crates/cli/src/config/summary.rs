@@ -8,8 +8,9 @@ use lanefield::io::nersc::NerscHeader;
 use lanefield::reference::gauge::{LINK_WORDS, SITE_WORDS};
 use serde::Serialize;
 
+use crate::numbers::small;
 use crate::numbers::with_bits;
-use crate::output::{facts, joined, small};
+use crate::output::{facts, joined};
 
 /// The summary of a configuration. As JSON, these fields.
 #[derive(Serialize)]

@@ -7,7 +7,8 @@ use lanefield::backend::select::{DeviceChoice, Selected, resolve};
 use lanefield_lab::sources::program;
 
 use crate::build_progress::announce;
-use crate::output::{Device, bytes, facts};
+use crate::numbers::bytes;
+use crate::output::{Device, facts};
 use crate::prelude::*;
 
 /// All devices. As JSON, these fields.

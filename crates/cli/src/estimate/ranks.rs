@@ -5,7 +5,8 @@ use lanefield_lab::machine::Cluster;
 use lanefield_lab::model::KernelWork;
 
 use crate::machines::described;
-use crate::output::{bytes, facts, fitted, joined, table_of};
+use crate::numbers::bytes;
+use crate::output::{facts, fitted, joined, table_of};
 use crate::prelude::*;
 
 /// A cluster, and the number of its devices.

@@ -6,7 +6,8 @@ use lanefield_lab::estimate::{KernelEstimate, Load, Prediction, TraversalReport,
 use lanefield_lab::machine::Machine;
 use serde::Serialize;
 
-use crate::output::{bytes, facts, fitted, joined, table, wrapped};
+use crate::numbers::bytes;
+use crate::output::{facts, fitted, joined, table, wrapped};
 
 #[derive(Serialize)]
 pub struct Report<T> {

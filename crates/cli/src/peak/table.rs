@@ -6,7 +6,8 @@ use lanefield::backend::opencl::Towards;
 use lanefield_lab::peak::roofline::Roofline;
 use lanefield_lab::peak::{HostMemory, Operation, Peak, Place, Stored, Transfer};
 
-use crate::output::{bytes, facts, table};
+use crate::numbers::bytes;
+use crate::output::{facts, table};
 
 pub fn text(peak: &Peak, roofline: Option<&Roofline>) -> String {
     let mut blocks = vec![heading(peak), figures(peak)];

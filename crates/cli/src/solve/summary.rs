@@ -4,8 +4,9 @@ use lanefield::operator::AnyModel;
 use lanefield::solver::{Solve as How, SolveError, SolveReport};
 
 use crate::args::HopArgs;
+use crate::numbers::{bits, with_bits};
 use crate::operator::json_of;
-use crate::output::{bits, facts, with_bits};
+use crate::output::facts;
 use crate::prelude::*;
 use crate::solving::course::{Course, Fields, Rates, RhsSummary};
 use crate::solving::deflation::deflated;

@@ -3,7 +3,8 @@
 use lanefield::solver::{SolveReport, SolvedRhs};
 
 use crate::args::{HopArgs, iterations, of_arithmetic};
-use crate::output::{Layout, bits, with_bits};
+use crate::numbers::{bits, with_bits};
+use crate::output::Layout;
 use crate::prelude::*;
 
 /// When a solver stops, and which system it solves.

@@ -6,7 +6,8 @@ use lanefield::verify::{PartsCase, PartsOutcome};
 
 use crate::args::PlaceArgs;
 use crate::interrupt::interrupted;
-use crate::output::{bits, table};
+use crate::numbers::bits;
+use crate::output::table;
 use crate::prelude::*;
 use crate::progress::Steps;
 use crate::ranks;

@@ -123,7 +123,7 @@ pub struct Kernel {
     pub dagger: Dagger,
     /// Its arguments, in the order of the OpenCL C kernel.
     pub arguments: &'static [KernelArgument],
-    /// What it is built for, in addition to precision, lanes and access width.
+    /// Parameters of its build other than precision, lanes and access width.
     pub options: &'static [BuildOption],
     /// How its work is divided among work-items.
     pub geometry: Geometry,
