@@ -100,7 +100,7 @@ mod tests {
         let distances = [1.0, 2.0, 3.0].map(|r| (r, vec![Some((0.5 * r, Some(0.1))), None])).to_vec();
         let drawn = |r0| potential(&Potential { distances: distances.clone(), fits: vec![fit(1, r0)] }, "V");
         let svg = drawn(2.9).draw().svg(Colours::Paper);
-        for text in [">t / a = 1<", "= 0.13(2), χ<", "/dof = 0.5/1", "/a = 2.90(10)<"] {
+        for text in [">t / a = 1<", "= 0.130(20), χ<", "/dof = 0.5/1", "/a = 2.90(10)<"] {
             assert!(svg.contains(text), "{text}: {svg}");
         }
         // One far away does not widen the axis.

@@ -439,11 +439,11 @@ fn physics_is_drawn_for_a_screen_and_a_phone_with_its_fits_in_tables_and_in_the_
         "errors of few samples",
         "The static potential",
         "0.050(10)",
-        "2.9(2)",
+        "2.90(20)",
         "t²E over flow time",
         "t₀&#x2f;a² = 0.6",
         "Histories",
-        "plaquette 0.520(6)",
+        "plaquette 0.5200(60)",
     ] {
         assert!(page.contains(part), "no {part}");
     }
